@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* ccrt: plain blocking code, run as millions of fibers over a few threads.
+ *
+ * This header only includes the others, one noun each. See docs/ARCHITECTURE.md for the map. */
+#ifndef CCRT_H
+#define CCRT_H
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "ccrt/defs.h"
+#include "ccrt/error.h"
+#include "ccrt/sched.h"
+#include "ccrt/version.h"
+
+#endif /* CCRT_H */

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* Small things every file uses: sizes, alignment, likelihood, container_of. */
+#ifndef CC__BASE_BASE_H
+#define CC__BASE_BASE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define CC__LIKELY(x)   __builtin_expect(!!(x), 1)
+#define CC__UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define CC__NOINLINE    __attribute__((noinline))
+#define CC__NORETURN    __attribute__((noreturn))
+#define CC__COLD        __attribute__((cold, noinline))
+#define CC__UNUSED      __attribute__((unused))
+
+/* Built with ThreadSanitizer: gcc says so by a macro, clang by a feature. */
+#if defined(__SANITIZE_THREAD__)
+#define CC__TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define CC__TSAN 1
+#endif
+#endif
+#ifndef CC__TSAN
+#define CC__TSAN 0
+#endif
+
+/* A cache line, and the two that an adjacent-line prefetcher pulls together. */
+#define CC__CACHE_LINE 64u
+#define CC__FALSE_SHARING 128u
+
+#define CC__COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+#define CC__CONTAINER_OF(ptr, type, member) ((type *)(void *)((char *)(ptr) - offsetof(type, member)))
+
+/* Round up or down to a multiple of a power of two. */
+static inline size_t cc__align_up(size_t n, size_t to) {
+    return (n + to - 1) & ~(to - 1);
+}
+static inline size_t cc__align_down(size_t n, size_t to) {
+    return n & ~(to - 1);
+}
+
+#endif /* CC__BASE_BASE_H */

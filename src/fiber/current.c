@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* The thread-local that names the running fiber, and the root fiber of each thread that switches.
+ *
+ * They stand in one file so that whoever switches links it: only assembly names the thread-local, which
+ * neither a linker that searches archives nor link-time optimisation can see (hence `used`, too).
+ *
+ * Prev: fiber/hooks.c  Next: fiber/stack.c */
+#include "current.h"
+
+#include "../base/base.h"
+#include "../plat/fault.h"
+#include "../plat/thread.h"
+#include "fiber.h"
+#include "overflow.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+__attribute__((used)) _Thread_local struct cc__fiber *cc__current_fiber;
+
+#if !(defined(__x86_64__) && defined(__LP64__)) && !defined(__aarch64__) && !(defined(__riscv) && __riscv_xlen == 64)
+
+/* The assembly has a side effect for all the compiler knows, so that calls are neither merged nor
+ * dropped. */
+CC__NOINLINE struct cc__fiber *cc__fiber_current(void) {
+    __asm__ volatile("" ::: "memory");
+    return cc__current_fiber;
+}
+
+CC__NOINLINE void cc__fiber_set_current(struct cc__fiber *f) {
+    cc__current_fiber = f;
+    __asm__ volatile("" ::: "memory");
+}
+
+#endif
+
+static void attach_end(void *root) {
+    cc__fiber_set_current(NULL);
+    free(root);
+}
+static struct cc__at_end attach_at_end = {.fn = attach_end};
+
+static CC__COLD int attach_thread(struct cc__fiber **current) {
+    int rc = cc__overflow_install();
+    if (rc == 0) rc = cc__fault_thread_begin();
+    if (rc != 0) return rc;
+    struct cc__fiber *root = calloc(1, sizeof *root);
+    if (root == NULL) return -ENOMEM;
+    rc = cc__at_end_arm(&attach_at_end, root);
+    if (rc != 0) {
+        free(root);
+        return rc;
+    }
+    root->hooks = cc__hooks_present();
+    cc__hooks_fiber_begin(root, true);
+    cc__fiber_set_current(root);
+    *current = root;
+    return 0;
+}
+
+int cc__fiber_attach(struct cc__fiber **current) {
+    *current = cc__fiber_current();
+    return CC__LIKELY(*current != NULL) ? 0 : attach_thread(current);
+}

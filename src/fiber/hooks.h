@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* Those who must be told of a switch: sanitizers, the C++ runtime, and fibers with an FPU state of
+ * their own.
+ *
+ * A fiber has a mask of what applies to it; where both sides of a switch have an empty one, which is
+ * a C program in production, the switch costs one test. The sanitizers' and the C++ runtime's
+ * functions are weak references: they are there if the *program* has them, however the library was
+ * built, so one installed library serves plain and sanitized programs alike.
+ *
+ *   ASan      start before the switch, finish after it, on the other stack
+ *   TSan      told before the switch, from code that is not instrumented itself
+ *   LSan      a live fiber's stack is a root region
+ *   C++       {caught, uncaught} exceptions are per thread: swapped per fiber
+ *   FPU       control words (rounding, masks): saved and loaded for fibers that asked
+ *   valgrind  each stack is registered once, by stack.c
+ *
+ * Prev: fiber/ctx.h  Next: fiber/current.h */
+#ifndef CC__FIBER_HOOKS_H
+#define CC__FIBER_HOOKS_H
+
+#include "../base/base.h"
+
+#include <stdbool.h>
+
+enum {
+    CC__HOOK_ASAN = 1u << 0,
+    CC__HOOK_TSAN = 1u << 1,
+    CC__HOOK_LSAN = 1u << 2,
+    CC__HOOK_CXX  = 1u << 3,
+    CC__HOOK_FPU  = 1u << 4,
+};
+
+/* What hooks remember of one fiber. */
+struct cc__hook_state {
+    void             *asan_fake; /* its fake stack while it is away */
+    struct cc__fiber *asan_from; /* who switched to it: finish tells that one's bounds */
+    void             *tsan;      /* the sanitizer's handle */
+    void             *cxx_caught;
+    uint64_t          cxx_uncaught; /* both as in __cxa_eh_globals */
+    uint64_t          fpu_own;      /* control words while it is away */
+    uint64_t          fpu_outer;    /* those of the code it interrupts */
+};
+
+/* The hooks this process has, all but FPU; found once. */
+unsigned cc__hooks_present(void);
+
+struct cc__fiber;
+
+/* A fiber begins and ends its life; root: the thread's own stack. */
+void cc__hooks_fiber_begin(struct cc__fiber *f, bool root);
+void cc__hooks_fiber_end(struct cc__fiber *f, bool root);
+void cc__hooks_fiber_named(struct cc__fiber *f, const char *name);
+
+/* Around a switch, for fibers with a mask. last: `from` never runs again. cc__hooks_arrive() runs on
+ * the destination, given itself. */
+void cc__hooks_leave(struct cc__fiber *from, struct cc__fiber *to, bool last);
+void cc__hooks_arrive(struct cc__fiber *self);
+
+/* A suspended fiber will never be resumed: drop what the hooks keep for it. */
+void cc__hooks_abandon(struct cc__fiber *f);
+
+/* valgrind: returns an id for the second call. */
+unsigned cc__hooks_stack_begin(void *lo, void *hi);
+void     cc__hooks_stack_end(unsigned id);
+
+#endif /* CC__FIBER_HOOKS_H */

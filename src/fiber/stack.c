@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: MIT */
+/* Stacks.
+ *
+ * Slabs. Stacks of one size class lie side by side in slabs, each stack with its guard below:
+ *
+ *     | guard | stack 0 | guard | stack 1 | ...        64 KiB and the class's size, again and again
+ *
+ * A slab is one mapping, committed page by page as its stacks are touched. Its slots get their guards
+ * when first given out, a batch in one system call. Slabs of a class double in size, from few slots to
+ * many, so that a small program maps little and a million stacks take a thousand mappings; where the
+ * system refuses a large one, a smaller one is tried.
+ *
+ * Three places an idle stack can be in, from warm to gone:
+ *   1. its owner's cache: no lock, last used first, at most CACHE_MAX of a class
+ *   2. the pool, under one lock, on its slab's list. The first WARM_MAX of a class keep their memory;
+ *      beyond that a slab whose idle warm stacks are a quarter of it gives theirs back at once (but
+ *      not the slab that stacks are coming back to just now)
+ *   3. unmapped: when all of a slab is idle, except for one such slab a class
+ * So idle memory is bounded by the caches, WARM_MAX, one slab, and a quarter of what is in use.
+ *
+ * Invariant: a slot is in exactly one of: fresh (index >= slab->fresh), slab->idle, some cache, in use.
+ *
+ * Rejected: one mapping a stack (65,530 maps at most, two a guarded stack); links inside idle stacks
+ * (they would commit a page of a cold one); timers that trim (an idle process makes no system call).
+ *
+ * Prev: fiber/current.c  Next: fiber/fiber.c */
+#include "stack.h"
+
+#include "../base/assert.h"
+#include "../base/text.h"
+#include "../plat/thread.h"
+#include "../plat/vm.h"
+#include "hooks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum {
+    CACHE_MAX = 32,        /* idle stacks of a class an owner keeps */
+    REFILL = 16,           /* stacks moved at once between cache and pool */
+    WARM_MAX = 256,        /* idle stacks of a class that keep their memory in the pool */
+    SLAB_SLOTS_MIN = 16,   /* of a class's first slab, memory permitting */
+    SLAB_SLOTS_MAX = 1024, /* of its later ones */
+};
+#define SLAB_BYTES_MAX ((size_t)512 << 20) /* fewer slots for large classes */
+
+struct cc__slab {
+    struct cc__node   node;   /* on its class's list while it has idle or fresh slots */
+    unsigned          cls;
+    unsigned          slots;
+    unsigned          fresh;  /* slots from here on were never given out and have no guard yet */
+    unsigned          idle;   /* how many are on the list below */
+    unsigned          warm;   /* how many of those have memory */
+    struct cc__stack *list;   /* idle ones, last used first */
+    char             *base;
+    struct cc__stack  slot[]; /* records of all */
+};
+
+struct stack_class {
+    struct cc__list open;       /* slabs with idle or fresh slots, fuller ones first */
+    unsigned        next_slots; /* of the slab to be made next */
+    unsigned        spare;      /* slabs all of whose slots are idle or fresh */
+    size_t          warm;       /* idle warm stacks in all slabs */
+    size_t          slabs, slots, idle;
+    struct cc__slab *last; /* the slab that stacks came back to last, or NULL */
+};
+
+static struct {
+    cc__lock           lock; /* guards all of this, and all slabs */
+    bool               said_no_maps;
+    struct stack_class cls[CC__STACK_CLASSES];
+} pool = {.lock = CC__LOCK_INIT};
+
+unsigned cc__stack_class(size_t bytes) {
+    CC_ASSERT(bytes <= CC__STACK_BYTES_MAX);
+    unsigned cls = 0;
+    while (cc__stack_class_bytes(cls) < bytes) cls++;
+    return cls;
+}
+
+size_t cc__stack_class_bytes(unsigned cls) {
+    return CC__STACK_BYTES_MIN << cls;
+}
+
+size_t cc__stack_bytes(const struct cc__stack *s) {
+    return cc__stack_class_bytes(s->slab->cls);
+}
+
+size_t cc__stack_index(const struct cc__stack *s) {
+    return (size_t)(s - s->slab->slot);
+}
+
+static size_t slab_stride(unsigned cls) {
+    return CC__STACK_GUARD_BYTES + cc__stack_class_bytes(cls);
+}
+
+static size_t slab_bytes(const struct cc__slab *b) {
+    return b->slots * slab_stride(b->cls);
+}
+
+static bool slab_all_idle(const struct cc__slab *b) {
+    return b->idle == b->fresh;
+}
+
+/* Map a slab of at most `slots` slots. NULL: not even one. */
+static struct cc__slab *slab_create(unsigned cls, unsigned slots) {
+    size_t fit = SLAB_BYTES_MAX / slab_stride(cls);
+    if (slots > fit) slots = fit == 0 ? 1 : (unsigned)fit;
+    for (; slots > 0; slots /= 2) {
+        struct cc__slab *b = calloc(1, sizeof *b + slots * sizeof b->slot[0]);
+        if (b == NULL) continue;
+        void *base;
+        if (cc__vm_map(&base, slots * slab_stride(cls)) == 0) {
+            b->cls = cls;
+            b->slots = slots;
+            b->base = base;
+            return b;
+        }
+        free(b);
+    }
+    return NULL;
+}
+
+/* Unmap slabs that were taken off all lists. */
+static void slabs_destroy(struct cc__list *doomed) {
+    struct cc__node *n;
+    while ((n = cc__list_take_first(doomed)) != NULL) {
+        struct cc__slab *b = CC__CONTAINER_OF(n, struct cc__slab, node);
+        for (unsigned i = 0; i < b->fresh; i++) cc__hooks_stack_end(b->slot[i].valgrind);
+        cc__vm_unmap(b->base, slab_bytes(b));
+        free(b);
+    }
+}
+
+static struct stack_class *class_of(unsigned cls) {
+    struct stack_class *c = &pool.cls[cls];
+    if (c->open.head.next == NULL) { /* first use: statically zero */
+        cc__list_init(&c->open);
+        c->next_slots = SLAB_SLOTS_MIN;
+    }
+    return c;
+}
+
+static CC__COLD void say_no_maps(void) {
+    if (pool.said_no_maps || cc__vm_guard_kind() == CC__VM_GUARD_LIGHT) return;
+    pool.said_no_maps = true;
+    char buf[384];
+    struct cc__text t = cc__text_on(buf, sizeof buf);
+    size_t slots = 0;
+    for (unsigned i = 0; i < CC__STACK_CLASSES; i++) slots += pool.cls[i].slots - pool.cls[i].idle;
+    cc__text_str(&t, "ccrt: out of memory maps for stack guards with about ");
+    cc__text_dec(&t, slots);
+    cc__text_str(&t, " stacks in use; raise the limit (sysctl vm.max_map_count), or use Linux 6.13 or newer,"
+                     " where guards need no maps\n");
+    cc__text_print(&t);
+}
+
+/* Give the next n fresh slots of a slab their guards, and put them on the caller's list.
+ * Returns how many: fewer than n if the system refuses. */
+static unsigned slab_open_fresh(struct cc__slab *b, unsigned n, struct cc__stack **list) {
+    size_t stride = slab_stride(b->cls);
+    char *at = b->base + b->fresh * stride;
+    while (n > 0 && cc__vm_guard_install(at, CC__STACK_GUARD_BYTES, stride, n) != 0) n /= 2;
+    if (n == 0) say_no_maps();
+    for (unsigned i = 0; i < n; i++) {
+        struct cc__stack *s = &b->slot[b->fresh++];
+        s->slab = b;
+        s->lo = at + i * stride + CC__STACK_GUARD_BYTES;
+        s->valgrind = cc__hooks_stack_begin(s->lo, s->lo + cc__stack_class_bytes(b->cls));
+        s->next = *list;
+        *list = s;
+    }
+    return n;
+}
+
+/* Take up to n stacks of one slab that has some. */
+static unsigned slab_take(struct stack_class *c, struct cc__slab *b, unsigned n, struct cc__stack **list) {
+    bool was_spare = slab_all_idle(b);
+    unsigned got = 0;
+    for (; got < n && b->list != NULL; got++) {
+        struct cc__stack *s = b->list;
+        b->list = s->next;
+        b->idle--;
+        c->idle--;
+        if (s->warm) b->warm--, c->warm--;
+        s->next = *list;
+        *list = s;
+    }
+    unsigned fresh = b->slots - b->fresh;
+    if (got < n && fresh > 0) got += slab_open_fresh(b, fresh < n - got ? fresh : n - got, list);
+    if (b->idle == 0 && b->fresh == b->slots) cc__list_remove(&b->node);
+    if (was_spare && !slab_all_idle(b)) c->spare--;
+    return got;
+}
+
+static int pool_refill(struct cc__stack_cache *cache, unsigned cls) {
+    cc__lock_take(&pool.lock);
+    struct stack_class *c = class_of(cls);
+    struct cc__node *n = cc__list_first(&c->open);
+    if (n == NULL) {
+        struct cc__slab *b = slab_create(cls, c->next_slots);
+        if (b != NULL) {
+            if (c->next_slots < SLAB_SLOTS_MAX) c->next_slots *= 2;
+            c->slabs++;
+            c->slots += b->slots;
+            c->spare++;
+            n = &b->node;
+            cc__list_append(&c->open, n);
+        }
+    }
+    unsigned got = 0;
+    if (n != NULL) got = slab_take(c, CC__CONTAINER_OF(n, struct cc__slab, node), REFILL, &cache->idle[cls]);
+    cache->count[cls] += got;
+    cc__lock_drop(&pool.lock);
+    return got > 0 ? 0 : -ENOMEM;
+}
+
+int cc__stack_get(struct cc__stack_cache *cache, unsigned cls, struct cc__stack **out) {
+    if (cache->idle[cls] == NULL) {
+        int rc = pool_refill(cache, cls);
+        if (rc != 0) return rc;
+    }
+    struct cc__stack *s = cache->idle[cls];
+    cache->idle[cls] = s->next;
+    cache->count[cls]--;
+    s->next = NULL;
+    *out = s;
+    return 0;
+}
+
+/* One stack comes back to its slab. */
+static void slab_put(struct stack_class *c, struct cc__stack *s, struct cc__list *doomed) {
+    struct cc__slab *b = s->slab;
+    if (!cc__node_linked(&b->node)) cc__list_prepend(&c->open, &b->node);
+    s->next = b->list;
+    b->list = s;
+    b->idle++;
+    c->idle++;
+    if (s->warm) b->warm++, c->warm++;
+    if (!slab_all_idle(b)) return;
+    cc__list_remove(&b->node);
+    if (c->spare > 0) {
+        c->slabs--;
+        c->slots -= b->slots;
+        c->idle -= b->idle;
+        c->warm -= b->warm;
+        if (c->last == b) c->last = NULL;
+        cc__list_append(doomed, &b->node);
+    } else {
+        c->spare++;
+        cc__list_append(&c->open, &b->node); /* the last to be taken from */
+    }
+}
+
+/* Take the idle warm stacks of a slab off its list, give their memory back without the lock, and put
+ * them back cold. Meanwhile they count as in use, so the slab stays. */
+static void slab_trim(struct stack_class *c, struct cc__slab *b, struct cc__list *doomed) {
+    struct cc__stack *cold = NULL, *keep = NULL, *s;
+    bool was_spare = slab_all_idle(b);
+    while ((s = b->list) != NULL) {
+        b->list = s->next;
+        struct cc__stack **to = s->warm ? &cold : &keep;
+        s->next = *to;
+        *to = s;
+    }
+    b->list = keep;
+    b->idle -= b->warm;
+    c->idle -= b->warm;
+    c->warm -= b->warm;
+    b->warm = 0;
+    if (was_spare && !slab_all_idle(b)) c->spare--;
+    if (b->idle == 0 && b->fresh == b->slots) cc__list_remove(&b->node);
+
+    cc__lock_drop(&pool.lock);
+    for (s = cold; s != NULL; s = s->next) {
+        cc__vm_discard(s->lo, cc__stack_class_bytes(b->cls));
+        s->warm = false;
+    }
+    cc__lock_take(&pool.lock);
+    while ((s = cold) != NULL) {
+        cold = s->next;
+        slab_put(c, s, doomed);
+    }
+}
+
+/* Trim the slab that puts have moved on from, if it holds much. Not the one they go to: when many
+ * stacks end in the order they were made, each slab becomes idle as a whole and is unmapped at once. */
+static void pool_trim(struct stack_class *c, struct cc__slab *now, struct cc__list *doomed) {
+    struct cc__slab *before = c->last;
+    c->last = slab_all_idle(now) ? NULL : now;
+    if (before == NULL || before == now) return;
+    if (c->warm > WARM_MAX && before->warm * 4 >= before->slots) slab_trim(c, before, doomed);
+}
+
+static void pool_put(struct cc__stack *list) {
+    struct cc__list doomed;
+    cc__list_init(&doomed);
+    cc__lock_take(&pool.lock);
+    while (list != NULL) {
+        struct cc__stack *s = list;
+        list = s->next;
+        struct stack_class *c = class_of(s->slab->cls);
+        slab_put(c, s, &doomed);
+        pool_trim(c, s->slab, &doomed);
+    }
+    cc__lock_drop(&pool.lock);
+    slabs_destroy(&doomed);
+}
+
+void cc__stack_put(struct cc__stack_cache *cache, struct cc__stack *s) {
+    unsigned cls = s->slab->cls;
+    s->next = cache->idle[cls];
+    cache->idle[cls] = s;
+    if (++cache->count[cls] <= CACHE_MAX) return;
+    /* The first REFILL are the warmest: they stay, and the rest goes. */
+    struct cc__stack *last = cache->idle[cls];
+    for (unsigned i = 1; i < REFILL; i++) last = last->next;
+    struct cc__stack *rest = last->next;
+    last->next = NULL;
+    cache->count[cls] = REFILL;
+    pool_put(rest);
+}
+
+void cc__stack_cache_drain(struct cc__stack_cache *cache) {
+    for (unsigned cls = 0; cls < CC__STACK_CLASSES; cls++) {
+        struct cc__stack *list = cache->idle[cls];
+        cache->idle[cls] = NULL;
+        cache->count[cls] = 0;
+        if (list != NULL) pool_put(list);
+    }
+}
+
+static struct cc__slab *class_find_warm(struct stack_class *c) {
+    struct cc__node *n = cc__list_first(&c->open);
+    for (; n != NULL; n = cc__list_next(&c->open, n)) {
+        struct cc__slab *b = CC__CONTAINER_OF(n, struct cc__slab, node);
+        if (b->warm > 0) return b;
+    }
+    return NULL;
+}
+
+void cc__stack_trim(void) {
+    struct cc__list doomed;
+    cc__list_init(&doomed);
+    cc__lock_take(&pool.lock);
+    for (unsigned cls = 0; cls < CC__STACK_CLASSES; cls++) {
+        struct stack_class *c = class_of(cls);
+        struct cc__slab *b;
+        while ((b = class_find_warm(c)) != NULL) slab_trim(c, b, &doomed);
+    }
+    cc__lock_drop(&pool.lock);
+    slabs_destroy(&doomed);
+}
+
+struct cc__stack_stats cc__stack_stats(void) {
+    struct cc__stack_stats st = {0};
+    cc__lock_take(&pool.lock);
+    for (unsigned cls = 0; cls < CC__STACK_CLASSES; cls++) {
+        struct stack_class *c = class_of(cls);
+        struct cc__node *n = cc__list_first(&c->open);
+        size_t fresh = 0;
+        for (; n != NULL; n = cc__list_next(&c->open, n)) {
+            struct cc__slab *b = CC__CONTAINER_OF(n, struct cc__slab, node);
+            fresh += b->slots - b->fresh;
+        }
+        st.slabs += c->slabs;
+        st.slots += c->slots;
+        st.in_use += c->slots - c->idle - fresh;
+        st.idle_warm += c->warm;
+    }
+    cc__lock_drop(&pool.lock);
+    return st;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* Stacks: memory for fibers, guarded, committed on first touch, kept warm and given back.
+ *
+ * Prev: fiber/current.h  Next: fiber/fiber.h */
+#ifndef CC__FIBER_STACK_H
+#define CC__FIBER_STACK_H
+
+#include "../base/base.h"
+#include "../base/list.h"
+
+/* Sizes are powers of two from 16 KiB to 1 GiB; each has a class. */
+enum { CC__STACK_CLASSES = 17 };
+#define CC__STACK_BYTES_MIN ((size_t)16 * 1024)
+#define CC__STACK_BYTES_MAX (CC__STACK_BYTES_MIN << (CC__STACK_CLASSES - 1))
+
+/* Below every stack; no frame up to this size can step over it. */
+#define CC__STACK_GUARD_BYTES ((size_t)64 * 1024)
+
+/* One stack, in use or idle. Its record never moves and outlives its use. */
+struct cc__stack {
+    struct cc__stack *next;     /* while idle */
+    struct cc__slab  *slab;
+    char             *lo;       /* lowest usable byte; the guard is below */
+    unsigned          valgrind; /* an id */
+    bool              warm;     /* has been used since its memory was last given back */
+};
+
+/* An owner's own few idle stacks: no lock, last used first. Zero is an empty one. */
+struct cc__stack_cache {
+    struct cc__stack *idle[CC__STACK_CLASSES];
+    unsigned          count[CC__STACK_CLASSES];
+};
+
+/* The class whose stacks hold at least `bytes`; bytes is at most CC__STACK_BYTES_MAX. */
+unsigned cc__stack_class(size_t bytes);
+size_t   cc__stack_class_bytes(unsigned cls);
+
+size_t cc__stack_bytes(const struct cc__stack *s);
+/* Which stack of its slab it is: spreads what lies at the tops over the cache. */
+size_t cc__stack_index(const struct cc__stack *s);
+
+/* Take a stack of a class.
+ *   Returns    0; -ENOMEM: also when the kernel allows no more maps (then stderr says so, once) */
+int cc__stack_get(struct cc__stack_cache *cache, unsigned cls, struct cc__stack **out);
+/* Give it back: to the cache, and half a full cache to the others. */
+void cc__stack_put(struct cc__stack_cache *cache, struct cc__stack *s);
+/* Give all of a cache back. */
+void cc__stack_cache_drain(struct cc__stack_cache *cache);
+
+/* Return the memory of all idle stacks that are in no owner's cache. */
+void cc__stack_trim(void);
+
+struct cc__stack_stats {
+    size_t slabs;     /* mapped */
+    size_t slots;     /* stacks they have room for */
+    size_t in_use;    /* given out, those in owners' caches included */
+    size_t idle_warm; /* idle in the pool, memory committed */
+};
+struct cc__stack_stats cc__stack_stats(void);
+
+#endif /* CC__FIBER_STACK_H */

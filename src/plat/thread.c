@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* Threads over pthreads, and /proc for what another thread is doing.
+ *
+ * Prev: plat/clock.c  Next: plat/cpu.c */
+#include "thread.h"
+
+#include "../base/assert.h"
+#include "file.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int cc__thread_start(cc__thread *out, void *(*fn)(void *), void *arg) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* inherited by the new thread */
+    int err = pthread_create(&out->handle, NULL, fn, arg);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return -err;
+}
+
+void cc__thread_join(cc__thread *t) {
+    int err = pthread_join(t->handle, NULL);
+    CC_CHECK(err == 0, "a thread was joined twice, or by itself");
+}
+
+void cc__thread_set_name(const char *name) {
+    char cut[16]; /* the kernel's limit, with the final 0 */
+    snprintf(cut, sizeof cut, "%s", name);
+    pthread_setname_np(pthread_self(), cut);
+}
+
+int cc__thread_pin(int cpu) {
+    if (cpu < 0 || cpu >= CPU_SETSIZE) return -EINVAL;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET((size_t)cpu, &set);
+    return -pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+}
+
+int cc__thread_id(void) {
+    return (int)syscall(SYS_gettid);
+}
+
+enum cc__thread_state cc__thread_state(int id) {
+    char path[64], stat[128];
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", id);
+    if (cc__file_read(path, stat, sizeof stat) < 0) return CC__THREAD_GONE;
+    /* "id (name) S ...": the name may hold anything, so look for the last parenthesis. */
+    const char *after = strrchr(stat, ')');
+    if (after == NULL || after[1] != ' ') return CC__THREAD_GONE;
+    switch (after[2]) {
+    case 'R': return CC__THREAD_RUNNING;
+    case 'S':
+    case 'D': return CC__THREAD_SLEEPING;
+    case 'T':
+    case 't': return CC__THREAD_STOPPED;
+    default: return CC__THREAD_GONE; /* Z, X: dead, not yet reaped */
+    }
+}
+
+void cc__lock_take(cc__lock *l) {
+    int err = pthread_mutex_lock(l);
+    CC_ASSERT(err == 0);
+    (void)err;
+}
+
+void cc__lock_drop(cc__lock *l) {
+    int err = pthread_mutex_unlock(l);
+    CC_ASSERT(err == 0);
+    (void)err;
+}
+
+static cc__lock at_end_lock = CC__LOCK_INIT; /* guards `made` of all */
+
+int cc__at_end_arm(struct cc__at_end *a, void *arg) {
+    cc__lock_take(&at_end_lock);
+    int rc = a->made ? 0 : -pthread_key_create(&a->key, a->fn);
+    if (rc == 0) a->made = true;
+    cc__lock_drop(&at_end_lock);
+    return rc != 0 ? rc : -pthread_setspecific(a->key, arg);
+}

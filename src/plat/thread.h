@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* Threads: start, join, name, pin; what another one is doing; a plain lock; code at a thread's end. */
+#ifndef CC__PLAT_THREAD_H
+#define CC__PLAT_THREAD_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct cc__thread {
+    pthread_t handle;
+} cc__thread;
+
+/* Start a thread with all signals blocked (they go to the program's own threads).
+ *   Returns    0; -EAGAIN or -ENOMEM no room for one more */
+int cc__thread_start(cc__thread *out, void *(*fn)(void *), void *arg);
+void cc__thread_join(cc__thread *t);
+
+/* Name the calling thread, cut to 15 bytes; shown by ps, top and gdb. */
+void cc__thread_set_name(const char *name);
+
+/* Bind the calling thread to one cpu. Returns 0; -EINVAL no such cpu, or not ours to use. */
+int cc__thread_pin(int cpu);
+
+/* The kernel's number of the calling thread, for cc__thread_state(). */
+int cc__thread_id(void);
+
+enum cc__thread_state {
+    CC__THREAD_GONE,     /* no such thread in this process */
+    CC__THREAD_RUNNING,  /* on a cpu or waiting for one */
+    CC__THREAD_SLEEPING, /* blocked in the kernel */
+    CC__THREAD_STOPPED   /* by a debugger or SIGSTOP */
+};
+
+/* What the kernel says a thread of this process is doing now; costs a few microseconds. */
+enum cc__thread_state cc__thread_state(int id);
+
+/* A lock for the rare paths; never held across a switch. */
+typedef pthread_mutex_t cc__lock;
+#define CC__LOCK_INIT PTHREAD_MUTEX_INITIALIZER
+void cc__lock_take(cc__lock *l);
+void cc__lock_drop(cc__lock *l);
+
+/* Have fn(arg) called when the calling thread ends: one `struct cc__at_end` a purpose, static, with its
+ * fn. Arming again replaces arg.
+ *   Returns    0; -EAGAIN too many purposes in this process; -ENOMEM */
+struct cc__at_end {
+    void (*fn)(void *);
+    bool          made;
+    pthread_key_t key;
+};
+int cc__at_end_arm(struct cc__at_end *a, void *arg);
+
+#endif /* CC__PLAT_THREAD_H */

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/* Virtual memory.
+ *
+ * Guards. A guard made by mprotect() is a mapping of its own, so a process can have about 32,000
+ * (vm.max_map_count is 65,530). MADV_GUARD_INSTALL marks entries of the page table instead: a million
+ * guards are one mapping. process_madvise() takes many ranges in one system call; on kernels that
+ * refuse it for guards each range gets a madvise() of its own.
+ *
+ * Rejected: PROT_NONE reservations that are opened when used (a mapping split each); huge pages for
+ * stacks (2 MiB resident a fiber).
+ *
+ * Prev: plat/cpu.c  Next: plat/fault.c */
+#include "vm.h"
+
+#include "../base/assert.h"
+#include "../base/atomic.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* Not in the C library's headers yet. */
+enum { VM_MADV_GUARD_INSTALL = 102, VM_MADV_GUARD_REMOVE = 103, VM_PIDFD_SELF = -10000 };
+#ifndef SYS_process_madvise
+#define SYS_process_madvise 440
+#endif
+
+enum { GUARD_BATCH = 64 }; /* ranges in one process_madvise() */
+
+/* What the kernel gives. W, R: any thread; every thread would find the same, so relaxed is enough. */
+enum { GUARD_UNKNOWN, GUARD_LIGHT_BATCH, GUARD_LIGHT_SINGLE, GUARD_MPROTECT };
+static _Atomic int guard_way;
+
+size_t cc__vm_page_bytes(void) {
+    static _Atomic size_t cached;
+    size_t bytes = cc__load_relaxed(&cached);
+    if (bytes == 0) {
+        bytes = (size_t)sysconf(_SC_PAGESIZE);
+        cc__store_relaxed(&cached, bytes);
+    }
+    return bytes;
+}
+
+int cc__vm_map(void **out, size_t bytes) {
+    int saved = errno;
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    int rc = at == MAP_FAILED ? -ENOMEM : 0; /* EAGAIN (locked memory) and ENFILE mean the same to us */
+    if (rc == 0) {
+        madvise(at, bytes, MADV_NOHUGEPAGE); /* fails where the kernel has none: as good */
+        *out = at;
+    }
+    errno = saved;
+    return rc;
+}
+
+void cc__vm_unmap(void *at, size_t bytes) {
+    int saved = errno;
+    /* Taking a hole out of a larger mapping can itself need one more map. Then the address space is
+     * lost, but the memory is given back. */
+    if (munmap(at, bytes) != 0) cc__vm_discard(at, bytes);
+    errno = saved;
+}
+
+void cc__vm_discard(void *at, size_t bytes) {
+    int saved = errno;
+    madvise(at, bytes, MADV_DONTNEED);
+    errno = saved;
+}
+
+static long guard_batch(void *at, size_t bytes, size_t stride, size_t count) {
+    struct iovec range[GUARD_BATCH];
+    for (size_t i = 0; i < count; i++) range[i] = (struct iovec){(char *)at + i * stride, bytes};
+    return syscall(SYS_process_madvise, VM_PIDFD_SELF, range, count, VM_MADV_GUARD_INSTALL, 0);
+}
+
+static int guard_probe(void) {
+    size_t page = cc__vm_page_bytes();
+    void *at = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) return GUARD_UNKNOWN; /* no memory now: ask again next time */
+    int way = GUARD_MPROTECT;
+    if (madvise(at, page, VM_MADV_GUARD_INSTALL) == 0) {
+        bool batched = guard_batch((char *)at + page, page, page, 1) == (long)page;
+        way = batched ? GUARD_LIGHT_BATCH : GUARD_LIGHT_SINGLE;
+    }
+    munmap(at, 2 * page);
+    return way;
+}
+
+static int guard_find_way(void) {
+    int way = cc__load_relaxed(&guard_way);
+    if (way == GUARD_UNKNOWN) {
+        int saved = errno;
+        way = guard_probe();
+        errno = saved;
+        cc__store_relaxed(&guard_way, way);
+    }
+    return way;
+}
+
+enum cc__vm_guard cc__vm_guard_kind(void) {
+    int way = guard_find_way();
+    return way == GUARD_LIGHT_BATCH || way == GUARD_LIGHT_SINGLE ? CC__VM_GUARD_LIGHT : CC__VM_GUARD_MPROTECT;
+}
+
+void cc__vm_guard_force(enum cc__vm_guard kind) {
+    cc__store_relaxed(&guard_way, kind == CC__VM_GUARD_LIGHT ? GUARD_UNKNOWN : GUARD_MPROTECT);
+}
+
+static bool guard_one(void *at, size_t bytes, int way) {
+    if (way == GUARD_MPROTECT) return mprotect(at, bytes, PROT_NONE) == 0;
+    return madvise(at, bytes, VM_MADV_GUARD_INSTALL) == 0;
+}
+
+static void guard_undo(void *at, size_t bytes, int way) {
+    if (way == GUARD_MPROTECT)
+        mprotect(at, bytes, PROT_READ | PROT_WRITE);
+    else
+        madvise(at, bytes, VM_MADV_GUARD_REMOVE);
+}
+
+/* Install as many as succeed, from the first on; returns how many. */
+static size_t guard_install(char *at, size_t bytes, size_t stride, size_t count, int way) {
+    size_t done = 0;
+    while (way == GUARD_LIGHT_BATCH && done < count) {
+        size_t n = count - done < GUARD_BATCH ? count - done : GUARD_BATCH;
+        long rc = guard_batch(at + done * stride, bytes, stride, n);
+        if (rc != (long)(n * bytes)) break; /* what is missing is made one by one */
+        done += n;
+    }
+    while (done < count && guard_one(at + done * stride, bytes, way)) done++;
+    return done;
+}
+
+int cc__vm_guard_install(void *at, size_t bytes, size_t stride, size_t count) {
+    int saved = errno, way = guard_find_way();
+    if (way == GUARD_UNKNOWN) return -ENOMEM;
+    size_t done = guard_install(at, bytes, stride, count, way);
+    if (done < count) {
+        for (size_t i = 0; i < done; i++) guard_undo((char *)at + i * stride, bytes, way);
+    }
+    errno = saved;
+    return done == count ? 0 : -ENOMEM;
+}
+
+void *cc__vm_lowest_resident(void *at, size_t bytes) {
+    enum { PAGES_AT_ONCE = 256 };
+    unsigned char resident[PAGES_AT_ONCE];
+    size_t page = cc__vm_page_bytes();
+    int saved = errno;
+    char *found = NULL, *end = (char *)at + bytes;
+    for (char *p = at; p < end && found == NULL; p += PAGES_AT_ONCE * page) {
+        size_t pages = (size_t)(end - p) / page;
+        if (pages > PAGES_AT_ONCE) pages = PAGES_AT_ONCE;
+        if (mincore(p, pages * page, resident) != 0) break;
+        for (size_t i = 0; i < pages && found == NULL; i++)
+            if ((resident[i] & 1) != 0) found = p + i * page;
+    }
+    errno = saved;
+    return found;
+}
