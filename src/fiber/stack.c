@@ -36,8 +36,9 @@
 #include <stdlib.h>
 
 enum {
-    CACHE_MAX = 32,        /* idle stacks of a class an owner keeps */
-    REFILL = 16,           /* stacks moved at once between cache and pool */
+    CACHE_MAX = 64,        /* idle stacks of a class an owner keeps */
+    REFILL_MAX = 32,       /* stacks moved at once between cache and pool; refills grow from 1 to this */
+    COMMIT_MIN = 8,        /* a refill of so many new stacks commits their first pages at once */
     WARM_MAX = 256,        /* idle stacks of a class that keep their memory in the pool */
     SLAB_SLOTS_MIN = 16,   /* of a class's first slab, memory permitting */
     SLAB_SLOTS_MAX = 1024, /* of its later ones */
@@ -162,6 +163,8 @@ static unsigned slab_open_fresh(struct cc__slab *b, unsigned n, struct cc__stack
     char *at = b->base + b->fresh * stride;
     while (n > 0 && cc__vm_guard_install(at, CC__STACK_GUARD_BYTES, stride, n) != 0) n /= 2;
     if (n == 0) say_no_maps();
+    size_t page = cc__vm_page_bytes();
+    if (n >= COMMIT_MIN) cc__vm_commit(at + stride - page, page, stride, n);
     for (unsigned i = 0; i < n; i++) {
         struct cc__stack *s = &b->slot[b->fresh++];
         s->slab = b;
@@ -208,9 +211,12 @@ static int pool_refill(struct cc__stack_cache *cache, unsigned cls) {
             cc__list_append(&c->open, n);
         }
     }
-    unsigned got = 0;
-    if (n != NULL) got = slab_take(c, CC__CONTAINER_OF(n, struct cc__slab, node), REFILL, &cache->idle[cls]);
-    cache->count[cls] += got;
+    unsigned got = 0, want = cache->batch[cls] * 2u;
+    if (want == 0) want = 1;
+    if (want > REFILL_MAX) want = REFILL_MAX;
+    cache->batch[cls] = (uint8_t)want;
+    if (n != NULL) got = slab_take(c, CC__CONTAINER_OF(n, struct cc__slab, node), want, &cache->idle[cls]);
+    cache->count[cls] = (uint8_t)(cache->count[cls] + got);
     cc__lock_drop(&pool.lock);
     return got > 0 ? 0 : -ENOMEM;
 }
@@ -312,13 +318,20 @@ void cc__stack_put(struct cc__stack_cache *cache, struct cc__stack *s) {
     s->next = cache->idle[cls];
     cache->idle[cls] = s;
     if (++cache->count[cls] <= CACHE_MAX) return;
-    /* The first REFILL are the warmest: they stay, and the rest goes. */
-    struct cc__stack *last = cache->idle[cls];
-    for (unsigned i = 1; i < REFILL; i++) last = last->next;
-    struct cc__stack *rest = last->next;
+    /* The first half are the warmest: they stay. The rest goes, longest idle first, so that stacks
+     * which ended in the order they were made come back to their slabs in that order. */
+    struct cc__stack *last = s, *rest, *oldest_first = NULL;
+    for (unsigned i = 1; i < CACHE_MAX / 2; i++) last = last->next;
+    rest = last->next;
     last->next = NULL;
-    cache->count[cls] = REFILL;
-    pool_put(rest);
+    cache->count[cls] = CACHE_MAX / 2;
+    while (rest != NULL) {
+        struct cc__stack *next = rest->next;
+        rest->next = oldest_first;
+        oldest_first = rest;
+        rest = next;
+    }
+    pool_put(oldest_first);
 }
 
 void cc__stack_cache_drain(struct cc__stack_cache *cache) {

@@ -28,7 +28,8 @@ struct cc__stack {
 /* An owner's own few idle stacks: no lock, last used first. Zero is an empty one. */
 struct cc__stack_cache {
     struct cc__stack *idle[CC__STACK_CLASSES];
-    unsigned          count[CC__STACK_CLASSES];
+    uint8_t           count[CC__STACK_CLASSES];
+    uint8_t           batch[CC__STACK_CLASSES]; /* how many the last refill asked for */
 };
 
 /* The class whose stacks hold at least `bytes`; bytes is at most CC__STACK_BYTES_MAX. */

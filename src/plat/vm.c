@@ -23,16 +23,25 @@
 #include <unistd.h>
 
 /* Not in the C library's headers yet. */
-enum { VM_MADV_GUARD_INSTALL = 102, VM_MADV_GUARD_REMOVE = 103, VM_PIDFD_SELF = -10000 };
+enum { VM_MADV_POPULATE_WRITE = 23, VM_MADV_GUARD_INSTALL = 102, VM_MADV_GUARD_REMOVE = 103, VM_PIDFD_SELF = -10000 };
 #ifndef SYS_process_madvise
 #define SYS_process_madvise 440
 #endif
 
-enum { GUARD_BATCH = 64 }; /* ranges in one process_madvise() */
+enum { ADVISE_BATCH = 64 }; /* ranges in one process_madvise() */
 
 /* What the kernel gives. W, R: any thread; every thread would find the same, so relaxed is enough. */
 enum { GUARD_UNKNOWN, GUARD_LIGHT_BATCH, GUARD_LIGHT_SINGLE, GUARD_MPROTECT };
 static _Atomic int guard_way;
+
+/* One system call for many ranges: returns how many of them, from the first on, were advised. */
+static size_t advise_batch(char *at, size_t bytes, size_t stride, size_t count, int advice) {
+    struct iovec range[ADVISE_BATCH];
+    if (count > ADVISE_BATCH) count = ADVISE_BATCH;
+    for (size_t i = 0; i < count; i++) range[i] = (struct iovec){at + i * stride, bytes};
+    long rc = syscall(SYS_process_madvise, VM_PIDFD_SELF, range, count, advice, 0);
+    return rc <= 0 ? 0 : (size_t)rc / bytes;
+}
 
 size_t cc__vm_page_bytes(void) {
     static _Atomic size_t cached;
@@ -64,17 +73,19 @@ void cc__vm_unmap(void *at, size_t bytes) {
     errno = saved;
 }
 
+void cc__vm_commit(void *at, size_t bytes, size_t stride, size_t count) {
+    int saved = errno;
+    for (size_t done = 0, n = 1; done < count && n > 0; done += n)
+        n = advise_batch((char *)at + done * stride, bytes, stride, count - done, VM_MADV_POPULATE_WRITE);
+    errno = saved;
+}
+
 void cc__vm_discard(void *at, size_t bytes) {
     int saved = errno;
     madvise(at, bytes, MADV_DONTNEED);
     errno = saved;
 }
 
-static long guard_batch(void *at, size_t bytes, size_t stride, size_t count) {
-    struct iovec range[GUARD_BATCH];
-    for (size_t i = 0; i < count; i++) range[i] = (struct iovec){(char *)at + i * stride, bytes};
-    return syscall(SYS_process_madvise, VM_PIDFD_SELF, range, count, VM_MADV_GUARD_INSTALL, 0);
-}
 
 static int guard_probe(void) {
     size_t page = cc__vm_page_bytes();
@@ -82,7 +93,7 @@ static int guard_probe(void) {
     if (at == MAP_FAILED) return GUARD_UNKNOWN; /* no memory now: ask again next time */
     int way = GUARD_MPROTECT;
     if (madvise(at, page, VM_MADV_GUARD_INSTALL) == 0) {
-        bool batched = guard_batch((char *)at + page, page, page, 1) == (long)page;
+        bool batched = advise_batch((char *)at + page, page, page, 1, VM_MADV_GUARD_INSTALL) == 1;
         way = batched ? GUARD_LIGHT_BATCH : GUARD_LIGHT_SINGLE;
     }
     munmap(at, 2 * page);
@@ -125,9 +136,8 @@ static void guard_undo(void *at, size_t bytes, int way) {
 static size_t guard_install(char *at, size_t bytes, size_t stride, size_t count, int way) {
     size_t done = 0;
     while (way == GUARD_LIGHT_BATCH && done < count) {
-        size_t n = count - done < GUARD_BATCH ? count - done : GUARD_BATCH;
-        long rc = guard_batch(at + done * stride, bytes, stride, n);
-        if (rc != (long)(n * bytes)) break; /* what is missing is made one by one */
+        size_t n = advise_batch(at + done * stride, bytes, stride, count - done, VM_MADV_GUARD_INSTALL);
+        if (n == 0) break; /* what is missing is made one by one */
         done += n;
     }
     while (done < count && guard_one(at + done * stride, bytes, way)) done++;

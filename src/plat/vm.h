@@ -14,6 +14,10 @@ size_t cc__vm_page_bytes(void);
 int  cc__vm_map(void **out, size_t bytes);
 void cc__vm_unmap(void *at, size_t bytes);
 
+/* Commit `count` ranges before they are touched, in few system calls: cheaper than a fault each. A
+ * hint: what the kernel does not do is committed on touch. */
+void cc__vm_commit(void *at, size_t bytes, size_t stride, size_t count);
+
 /* Give the pages back to the system; they read as zero afterwards. Guards stay. */
 void cc__vm_discard(void *at, size_t bytes);
 

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* What all C and C++ benchmark programs share: the clock, the report line, this process's memory.
+ * README.md has the protocol. */
+#ifndef BENCH_COMMON_H
+#define BENCH_COMMON_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static inline double bench_now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* One line of the protocol. */
+static inline void bench_report(const char *name, double value, const char *unit) {
+    printf("%s %.6g %s\n", name, value, unit);
+}
+
+/* End the program: the runner shows the message and calls the run failed. */
+static inline void bench_check(int ok, const char *message) {
+    if (ok) return;
+    fprintf(stderr, "%s\n", message);
+    exit(1);
+}
+
+/* A field of /proc/self/status that is given in kB, in bytes. */
+static inline double bench_status_bytes(const char *field) {
+    char line[256];
+    long kib = -1;
+    FILE *f = fopen("/proc/self/status", "r");
+    bench_check(f != NULL, "cannot read /proc/self/status");
+    while (kib < 0 && fgets(line, sizeof line, f) != NULL)
+        if (strncmp(line, field, strlen(field)) == 0 && line[strlen(field)] == ':')
+            kib = strtol(line + strlen(field) + 1, NULL, 10);
+    fclose(f);
+    bench_check(kib >= 0, "no such field in /proc/self/status");
+    return (double)kib * 1024;
+}
+
+/* The whole process's memory, as so much a fiber: resident, page tables, and both. */
+static inline void bench_report_memory(double fibers) {
+    double resident = bench_status_bytes("VmRSS") / fibers, tables = bench_status_bytes("VmPTE") / fibers;
+    bench_report("resident", resident, "bytes");
+    bench_report("tables", tables, "bytes");
+    bench_report("memory", resident + tables, "bytes");
+}
+
+#endif /* BENCH_COMMON_H */

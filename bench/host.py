@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: MIT
+"""This machine: its packages, the versions of things, its free memory, and running programs on it."""
+import functools
+import os
+import platform
+import re
+import shutil
+import signal
+import subprocess
+
+
+class Skip(Exception):
+    """Something cannot be measured here; the message says why."""
+
+
+# Debian packages that only bring a command: whoever has it otherwise does not need the package.
+COMMANDS = {"gcc": "gcc", "g++": "g++", "golang-go": "go", "ruby": "ruby", "rustc": "rustc", "cargo": "cargo"}
+
+
+def output_of(*command):
+    """What a command prints, or "" where it cannot be run or fails."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+# ---- packages ----
+
+def installed(package):
+    if package in COMMANDS and shutil.which(COMMANDS[package]):
+        return True
+    if not shutil.which("dpkg-query"):
+        return True  # not Debian: what is missing shows when it is built
+    return "install ok installed" in output_of("dpkg-query", "-W", "-f=${Status}", package)
+
+
+@functools.cache
+def apt_get():
+    """How to install packages here, or None. Fetches the package lists, once."""
+    if not shutil.which("apt-get"):
+        return None
+    root = [] if os.geteuid() == 0 else ["sudo", "-n"]
+    if root and subprocess.run([*root, "true"], capture_output=True).returncode != 0:
+        return None
+    apt = [*root, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]
+    subprocess.run([*apt, "update", "-qq"], capture_output=True)
+    return apt
+
+
+def require(packages, may_install):
+    """Have these packages, or raise Skip naming those that are missing."""
+    missing = [package for package in packages if not installed(package)]
+    if missing and may_install and apt_get():
+        print(f"installing {' '.join(missing)}", flush=True)
+        subprocess.run([*apt_get(), "install", "-y", "-qq", "--no-install-recommends", *missing], capture_output=True)
+        missing = [package for package in packages if not installed(package)]
+    if missing:
+        raise Skip(f"needs package {' '.join(missing)}")
+
+
+# ---- versions: functions that make the function a row calls ----
+
+def package_version(package, title):
+    return lambda: f"{title} {output_of('dpkg-query', '-W', '-f=${Version}', package) or '(version unknown)'}"
+
+
+def command_version(*command):
+    """The first thing like a version in what the command prints."""
+    def version():
+        found = re.search(r"\d+\.\d[\w.]*", output_of(*command))
+        return f"{command[0]} {found.group() if found else '(version unknown)'}"
+    return version
+
+
+def libc_version():
+    return " ".join(platform.libc_ver())
+
+
+def kernel_version():
+    return f"{platform.system()} {platform.release()}"
+
+
+# ---- running ----
+
+def free_gib():
+    with open("/proc/meminfo", encoding="ascii") as meminfo:
+        kib = re.search(r"MemAvailable:\s+(\d+)", meminfo.read())
+    return int(kib.group(1)) / 2**20 if kib else 0
+
+
+def prefer_this_process():
+    """Before other load of the machine, where we may: for the session that the child has just begun."""
+    try:
+        with open("/proc/self/autogroup", "w", encoding="ascii") as autogroup:
+            autogroup.write("-15")
+    except OSError:
+        pass
+
+
+def run(command, extra_env, timeout_s=600):
+    """Run a benchmark program, in a session of its own; returns what it prints."""
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                             env=os.environ | extra_env, start_new_session=True, preexec_fn=prefer_this_process)
+    try:
+        out, err = child.communicate(timeout=timeout_s)
+    except subprocess.TimeoutExpired:
+        raise Skip(f"did not end within {timeout_s} s") from None
+    finally:  # also when interrupted: leave nothing running
+        if child.poll() is None:
+            os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+    if child.returncode != 0:
+        reason = err.strip().splitlines()[-1:] or [f"exit status {child.returncode}"]
+        raise Skip(f"run failed: {reason[0]}")
+    return out

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+"""The rows: what is measured, against whom, and how far below them we mean to be.
+
+A row NAME has our program ours/NAME.c and a program for each peer in peers/. All figures are better when
+smaller; a ratio is ours / theirs. To add a row or a peer, add it here and write its program: README.md.
+"""
+from dataclasses import dataclass, field
+
+from host import command_version, kernel_version, libc_version, package_version
+
+
+@dataclass(frozen=True)
+class Peer:
+    name: str
+    source: str = ""  # in peers/; its suffix says how it is built. Empty: constants only
+    version: object = lambda: ""  # called for the version to print
+    packages: tuple = ()  # Debian packages it needs, the compiler's included
+    link: tuple = ()  # C and C++: linker flags. Rust: crates, as lines of [dependencies]
+    goals: dict = field(default_factory=dict)  # metric: greatest ratio that meets the goal
+    constants: dict = field(default_factory=dict)  # metric: (value, unit), instead of a program
+    note: str = ""  # what a reader of the figures must know
+
+
+@dataclass(frozen=True)
+class Row:
+    name: str
+    title: str
+    metrics: tuple  # names of the figures compared, as the programs print them; others are shown only
+    peers: tuple
+    rounds: int = 21  # short programs run often: other load comes in bursts longer than a round
+    workers: tuple = (1,)  # numbers of workers to measure with, each on its own
+    memory_gib: int = 0  # skip the row where less than this is free
+
+
+GO = {"version": command_version("go", "version"), "packages": ("golang-go",)}
+RUBY = {"version": command_version("ruby", "--version"), "packages": ("ruby",)}
+BOOST_FIBER = {
+    "version": package_version("libboost-fiber-dev", "Boost"),
+    "packages": ("g++", "libboost-fiber-dev", "libboost-context-dev"),
+    "link": ("-lboost_fiber", "-lboost_context", "-lpthread"),
+}
+
+
+def tokio(*features):
+    wanted = ", ".join(f'"{name}"' for name in features)
+    return {
+        "version": package_version("librust-tokio-dev", "tokio"),
+        "packages": ("cargo", "rustc", "librust-tokio-dev"),
+        "link": (f'tokio = {{ version = "1", default-features = false, features = [{wanted}] }}',),
+    }
+
+
+SWITCH = Row(
+    "switch",
+    "raw context switch, to a fiber and back",
+    metrics=("switch",),
+    peers=(
+        Peer("minimal", "switch_minimal.c", command_version("gcc", "--version"), ("gcc",), goals={"switch": 1.3},
+             note="the limit: six registers, pushed and popped"),
+        Peer("fcontext", "switch_fcontext.cpp", package_version("libboost-context-dev", "Boost"),
+             ("g++", "libboost-context-dev"), ("-lboost_context",), goals={"switch": 0.5}),
+        Peer("ucontext", "switch_ucontext.c", libc_version, ("gcc",), note="swapcontext()"),
+    ),
+)
+
+YIELD = Row(
+    "yield",
+    "2 fibers that yield to each other, 1,000,000 times each",
+    metrics=("yield", "total"),
+    peers=(
+        Peer("st", "yield_st.c", package_version("libst-dev", "State Threads"), ("gcc", "libst-dev"), ("-lst",),
+             goals={"yield": 0.5}, note="by conditions, its quickest way"),
+        Peer("boost", "yield_boost.cpp", **BOOST_FIBER, goals={"yield": 0.15}),
+        Peer("go", "yield_go.go", **GO, note="GOMAXPROCS=1"),
+        Peer("ruby", "yield_ruby.rb", **RUBY, note="Fiber.yield"),
+        Peer("tokio", "yield_tokio.rs", **tokio("rt"), note="current-thread runtime; its tasks have no stacks"),
+        Peer("cixl", constants={"total": (3169, "ms")}, note="published, not measured"),
+    ),
+)
+
+MANY = Row(
+    "many",
+    "1,000,000 fibers that all exist at once: time to create one, and its memory",
+    metrics=("create", "memory"),
+    peers=(
+        Peer("page", "many_page.c", kernel_version, ("gcc",), goals={"create": 2.2},
+             note="the limit: touching a fresh page for each"),
+        Peer("goal", constants={"memory": (4900, "bytes")}, goals={"memory": 1.0},
+             note="a fixed figure, not measured: resident and page tables"),
+        Peer("go", "many_go.go", **GO, note="GOMAXPROCS=1; stacks that move and grow from 2 KiB"),
+        Peer("boost", "many_boost.cpp", **BOOST_FIBER, note="its default stacks, without guards"),
+        Peer("pthread", "many_pthread.c", libc_version, ("gcc",), ("-lpthread",),
+             note="10,000 of them; stacks in the kernel not counted"),
+    ),
+    rounds=5,
+    memory_gib=7,
+)
+
+ROWS = (SWITCH, YIELD, MANY)

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: MIT
+"""Benchmarks against the peers: ./dev bench [ROW...]. README.md says how to read and extend them."""
+import argparse
+import signal
+import sys
+from statistics import median
+
+import build
+import host
+import report
+from build import BuildError
+from host import Skip
+from rows import ROWS
+
+
+class OursFailed(Exception):
+    """Our own program failed; the message says how."""
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(prog="./dev bench", description="Benchmarks of ccrt against its peers.")
+    parser.add_argument("rows", nargs="*", metavar="ROW", help="rows to measure (all of them if none is named)")
+    parser.add_argument("--list", action="store_true", help="name the rows")
+    parser.add_argument("--rounds", type=int, metavar="N", help="times each program runs (a row has its own default)")
+    parser.add_argument("--no-install", action="store_true", help="skip peers whose packages are missing")
+    options = parser.parse_args(arguments)
+    known = {row.name: row for row in ROWS}
+    for name in options.rows:
+        if name not in known:
+            parser.error(f"no such row: {name} (there are: {', '.join(known)})")
+    if options.rounds is not None and options.rounds < 1:
+        parser.error("--rounds must be at least 1")
+    options.rows = [row for row in ROWS if row.name in options.rows or not options.rows]
+    return options
+
+
+def list_rows():
+    for row in ROWS:
+        print(f"{row.name:8} {row.title} (against {', '.join(peer.name for peer in row.peers)})")
+
+
+# ---- building ----
+
+def build_peers(row, may_install):
+    """The commands of the peers that can be had here, by name; says which cannot."""
+    commands = {}
+    for peer in row.peers:
+        if not peer.source:
+            continue
+        try:
+            commands[peer.name] = build.build_peer(peer, may_install)
+        except Skip as skip:
+            report.skipped(row, peer.name, skip)
+    return commands
+
+
+def build_all(rows, may_install):
+    """Everything is built before anything is measured."""
+    print("building", flush=True)
+    build.build_ours(rows)
+    return {row.name: build_peers(row, may_install) for row in rows}
+
+
+# ---- measuring ----
+
+def worker_env(workers):
+    """How each kind of program is told the number of workers."""
+    names = ("BENCH_WORKERS", "GOMAXPROCS", "TOKIO_WORKER_THREADS", "RAYON_NUM_THREADS", "OMP_NUM_THREADS")
+    return {name: str(workers) for name in names}
+
+
+def figures(output):
+    """The lines `name value unit` of a program's output: {name: (value, unit)}."""
+    found = {}
+    for line in output.splitlines():
+        fields = line.split()
+        if len(fields) != 3:
+            raise Skip(f"not a line of the protocol: {line!r}")
+        found[fields[0]] = (float(fields[1]), fields[2])
+    return found
+
+
+def measure(row, commands, rounds, workers):
+    """Run all programs in turn, round after round: {program: [figures of a run]}."""
+    runs = {name: [] for name in commands}
+    for number in range(1, rounds + 1):
+        for name in list(runs):
+            report.progress(f"{row.name}: round {number} of {rounds}, {name}")
+            try:
+                runs[name].append(figures(host.run(commands[name], worker_env(workers))))
+            except Skip as skip:
+                if name == "ours":
+                    raise OursFailed(f"{row.name}: our program: {skip}") from None
+                report.skipped(row, name, skip)
+                del runs[name]
+    report.progress("")
+    return runs
+
+
+def medians(runs):
+    """{metric: (median, unit, [value of each run])}."""
+    names = runs[0].keys()
+    return {name: (median(run[name][0] for run in runs), runs[0][name][1], [run[name][0] for run in runs])
+            for name in names}
+
+
+def compare(row, workers, ours, theirs_of):
+    """One result for each metric that both we and the peer have."""
+    for metric in row.metrics:
+        for peer in row.peers:
+            theirs = theirs_of.get(peer.name, {})
+            if metric in ours and metric in theirs:
+                yield result(row, metric, peer, workers, ours[metric], theirs[metric])
+
+
+def result(row, metric, peer, workers, ours, theirs):
+    if ours[1] != theirs[1]:
+        raise OursFailed(f"{row.name}: {metric} is in {ours[1]} here and in {theirs[1]} at {peer.name}")
+    ratio, goal = ours[0] / theirs[0], peer.goals.get(metric)
+    return {
+        "row": row.name if metric == row.name else f"{row.name}.{metric}", "peer": peer.name, "workers": workers,
+        "ours": ours[0], "theirs": theirs[0], "unit": ours[1], "ratio": ratio,
+        "goal": goal, "met": None if goal is None else ratio <= goal,
+        "measured": not peer.constants, "version": peer.version(), "commit": report.commit(),
+        "ours_runs": ours[2], "theirs_runs": theirs[2],
+    }
+
+
+def run_row(row, peer_commands, rounds):
+    """Measure and print one row; returns its results."""
+    if host.free_gib() < row.memory_gib:
+        print(f"{row.name}: skipped: needs {row.memory_gib} GiB of free memory, there are {host.free_gib():.1f}")
+        return []
+    results = []
+    for workers in row.workers:
+        runs = measure(row, {"ours": build.our_command(row), **peer_commands}, rounds, workers)
+        of = {name: medians(of_program) for name, of_program in runs.items()}
+        of |= {peer.name: {name: (*value, []) for name, value in peer.constants.items()}
+               for peer in row.peers if peer.constants}
+        compared = list(compare(row, workers, of["ours"], of))
+        report.table(row, compared, rounds, workers)
+        report.programs(row, of)
+        results += compared
+    return results
+
+
+def main(arguments):
+    options = parse(arguments)
+    if options.list:
+        list_rows()
+        return 0
+    if options.rounds is not None and options.rounds < 5:
+        print("fewer than 5 rounds: the figures are rough")
+    try:
+        commands = build_all(options.rows, not options.no_install)
+        results = []
+        for row in options.rows:
+            results += run_row(row, commands[row.name], options.rounds or row.rounds)
+        report.write(results)
+    except KeyboardInterrupt:
+        report.progress("")
+        print("bench: interrupted; nothing was written, earlier results are as they were", file=sys.stderr)
+        return 130
+    except BuildError as error:
+        print(f"{error}\nbench: our side does not build", file=sys.stderr)
+        return 1
+    except OursFailed as error:
+        report.progress("")
+        print(f"bench: {error}; nothing was written", file=sys.stderr)
+        return 1
+    return 0
+
+
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, interrupt)  # also where a shell started us with it ignored
+    signal.signal(signal.SIGTERM, interrupt)
+    sys.exit(main(sys.argv[1:]))
