@@ -4,7 +4,8 @@
  * Method: one scenario that uses all of cc_sched, run again and again with the Nth call of anything that
  * can fail made to fail, for N = 1, 2, ... until a run has no failure. Each run is a process of its own, so
  * that what is set up once is set up, and may fail, every time. Sanitizers and valgrind look for leaks.
- * Link: -Wl,--wrap=malloc,--wrap=calloc,--wrap=strdup,--wrap=mmap,--wrap=mprotect,--wrap=pthread_key_create,--wrap=pthread_setspecific
+ * A second scenario lets everything fail from the Nth call on, until the error is seen.
+ * Link: -Wl,--wrap=malloc,--wrap=calloc,--wrap=strdup,--wrap=mmap,--wrap=mprotect,--wrap=madvise,--wrap=syscall,--wrap=pthread_key_create,--wrap=pthread_setspecific
  * Timeout: 120
  */
 #include "test.h"
@@ -17,10 +18,12 @@
 #include <sys/mman.h>
 
 static long fail_at = -1, calls; /* the fail_at-th call fails */
-static bool armed;
+static bool armed, lasting;      /* lasting: and all after it */
 
 static bool fails(void) {
-    return armed && ++calls == fail_at;
+    if (!armed) return false;
+    calls++;
+    return lasting ? calls >= fail_at : calls == fail_at;
 }
 
 /* The linker sends the library's calls, and ours, through these. */
@@ -29,6 +32,8 @@ void *__real_calloc(size_t n, size_t size);
 char *__real_strdup(const char *s);
 void *__real_mmap(void *at, size_t n, int prot, int flags, int fd, off_t offset);
 int   __real_mprotect(void *at, size_t n, int prot);
+int   __real_madvise(void *at, size_t n, int advice);
+long  __real_syscall(long number, long a, long b, long c, long d, long e, long f);
 int   __real_pthread_key_create(pthread_key_t *key, void (*fn)(void *));
 int   __real_pthread_setspecific(pthread_key_t key, const void *value);
 
@@ -37,6 +42,8 @@ void *__wrap_calloc(size_t n, size_t size);
 char *__wrap_strdup(const char *s);
 void *__wrap_mmap(void *at, size_t n, int prot, int flags, int fd, off_t offset);
 int   __wrap_mprotect(void *at, size_t n, int prot);
+int   __wrap_madvise(void *at, size_t n, int advice);
+long  __wrap_syscall(long number, long a, long b, long c, long d, long e, long f);
 int   __wrap_pthread_key_create(pthread_key_t *key, void (*fn)(void *));
 int   __wrap_pthread_setspecific(pthread_key_t key, const void *value);
 
@@ -56,6 +63,16 @@ void *__wrap_mmap(void *at, size_t n, int prot, int flags, int fd, off_t offset)
 }
 int __wrap_mprotect(void *at, size_t n, int prot) {
     if (!fails()) return __real_mprotect(at, n, prot);
+    errno = ENOMEM;
+    return -1;
+}
+int __wrap_madvise(void *at, size_t n, int advice) {
+    if (!fails()) return __real_madvise(at, n, advice);
+    errno = ENOMEM;
+    return -1;
+}
+long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f) {
+    if (!fails()) return __real_syscall(number, a, b, c, d, e, f);
     errno = ENOMEM;
     return -1;
 }
@@ -142,20 +159,55 @@ static void scenario(void *arg) {
     exit(calls < fail_at ? 1 : 0); /* 1: the failing call was never reached; exit() looks for leaks */
 }
 
-static void the_nth_failure_is_survived(void **state) {
-    (void)state;
-    long n = 1;
-    for (;; n++) {
+/* Everything fails from the Nth call on: the first call that says so says a shortage; then there is memory
+ * again, and all that was accepted runs. */
+static void scenario_lasting(void *arg) {
+    fail_at = *(long *)arg;
+    lasting = armed = true;
+    if (fail_at % 2 == 0) cc__vm_guard_force(CC__VM_GUARD_MPROTECT);
+    cc_sched *s = NULL;
+    int rc = cc_sched_create(&s, NULL), pushed = 0;
+    while (rc == 0 && pushed < FIBERS) {
+        rc = cc_sched_push(s, two_steps, NULL);
+        if (rc == 0) pushed++;
+    }
+    if (rc == 0) rc = cc_sched_run(s);
+    bool failed = rc != 0;
+    check(!failed || is_shortage(rc), 21);
+    armed = false;
+    if (s == NULL) check(cc_sched_create(&s, NULL) == 0, 22);
+    check(cc_sched_run(s) == 0, 23);
+    check(ran == 2 * pushed, 24);
+    cc_sched_destroy(s);
+    check(cc__stack_stats().in_use == 0, 25);
+    exit(failed ? 0 : 1);
+}
+
+/* Run a scenario for N = 1, 2, ... until it exits 1: no call failed. Returns that N. */
+static long all_n(void (*run)(void *)) {
+    for (long n = 1;; n++) {
         char err[4096];
-        int status = test_in_child(scenario, &n, err, sizeof err);
+        int status = test_in_child(run, &n, err, sizeof err);
         if (!WIFEXITED(status) || WEXITSTATUS(status) > 1) {
             print_message("call %ld: status %#x\n%s\n", n, (unsigned)status, err);
             fail_msg("the failure of call %ld was not survived", n);
         }
-        if (WEXITSTATUS(status) == 1) break;
+        if (WEXITSTATUS(status) == 1) return n;
     }
+}
+
+static void one_failure_is_survived(void **state) {
+    (void)state;
+    long n = all_n(scenario);
     print_message("%ld calls failed, one a run\n", n - 1);
+    assert_true(n > 20);
+}
+
+static void lasting_failure_is_an_error(void **state) {
+    (void)state;
+    long n = all_n(scenario_lasting);
+    print_message("%ld runs ended with an error\n", n - 1);
     assert_true(n > 10);
 }
 
-TEST_MAIN(cmocka_unit_test(the_nth_failure_is_survived))
+TEST_MAIN(cmocka_unit_test(one_failure_is_survived), cmocka_unit_test(lasting_failure_is_an_error))
