@@ -81,6 +81,7 @@ size_t cc__fiber_stack_used(const struct cc__fiber *f) {
 
 void cc__fiber_switch_hooked(struct cc__fiber *from, struct cc__fiber *to) {
     cc__hooks_leave(from, to, false);
+    CC__HOOKS_TSAN_SWITCH(from, to);
     cc__ctx_switch(&from->ctx, &to->ctx);
     cc__hooks_arrive(from); /* `from` is who runs now: this is its stack */
 }
@@ -89,6 +90,7 @@ void cc__fiber_exit(struct cc__fiber *from, struct cc__fiber *to) {
     cc__fiber_set_current(to);
     if ((from->hooks | to->hooks) != 0) cc__hooks_leave(from, to, true);
     from->hook.asan_fake = NULL;
+    CC__HOOKS_TSAN_SWITCH(from, to);
     cc__ctx_switch(&from->ctx, &to->ctx);
     __builtin_unreachable();
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Telling sanitizers, the C++ runtime and the FPU of switches. See hooks.h.
  *
- * The functions around a switch are not instrumented themselves: between telling TSan and the switch,
- * an instrumented entry or access would be booked on the wrong fiber.
+ * The functions that tell ASan have no fake frames of their own, which would belong to the wrong stack.
  *
  * Prev: fiber/hooks.h  Next: fiber/current.c */
 #include "hooks.h"
@@ -17,7 +16,7 @@
 #endif
 
 #define WEAK __attribute__((weak))
-#define UNINSTRUMENTED __attribute__((no_sanitize("thread"), no_sanitize("address")))
+#define NO_FAKE_FRAME __attribute__((no_sanitize("address")))
 
 /* Of the sanitizers' public interface; declared here because the library is built without them. */
 extern WEAK void  __sanitizer_start_switch_fiber(void **fake, const void *lo, size_t bytes);
@@ -26,7 +25,6 @@ extern WEAK void  __asan_unpoison_memory_region(void const volatile *at, size_t 
 extern WEAK void *__tsan_get_current_fiber(void);
 extern WEAK void *__tsan_create_fiber(unsigned flags);
 extern WEAK void  __tsan_destroy_fiber(void *fiber);
-extern WEAK void  __tsan_switch_to_fiber(void *fiber, unsigned flags);
 extern WEAK void  __tsan_set_fiber_name(void *fiber, const char *name);
 extern WEAK void  __lsan_register_root_region(const void *at, size_t bytes);
 extern WEAK void  __lsan_unregister_root_region(const void *at, size_t bytes);
@@ -52,6 +50,9 @@ unsigned cc__hooks_present(void) {
     }
     return mask & ~(1u << 31);
 }
+
+/* The control words of a fiber that has not run yet: it begins with those in force around it. */
+#define FPU_NONE_YET UINT64_MAX
 
 static uint64_t fpu_read(void) {
 #if defined(__x86_64__)
@@ -89,7 +90,7 @@ static void fpu_load(uint64_t words) {
 void cc__hooks_fiber_begin(struct cc__fiber *f, bool root) {
     if ((f->hooks & CC__HOOK_TSAN) != 0) f->hook.tsan = root ? __tsan_get_current_fiber() : __tsan_create_fiber(0);
     if ((f->hooks & CC__HOOK_LSAN) != 0 && !root) __lsan_register_root_region(f->lo, f->bytes);
-    f->hook.fpu_own = fpu_read(); /* starts with its maker's */
+    f->hook.fpu_own = FPU_NONE_YET;
 }
 
 void cc__hooks_fiber_end(struct cc__fiber *f, bool root) {
@@ -110,12 +111,14 @@ void cc__hooks_fiber_named(struct cc__fiber *f, const char *name) {
 /* A fiber with control words of its own puts back those it found when it leaves. Where both have
  * their own, what the first found is what the second will put back. */
 static void fpu_leave(struct cc__fiber *from, struct cc__fiber *to) {
+    if (CCRT_SWITCH_UCONTEXT) return; /* it saves them itself, always */
     bool from_own = (from->hooks & CC__HOOK_FPU) != 0, to_own = (to->hooks & CC__HOOK_FPU) != 0;
     if (!from_own && !to_own) return;
     uint64_t now = fpu_read(), outer = from_own ? from->hook.fpu_outer : now;
     if (from_own) from->hook.fpu_own = now;
     if (to_own) to->hook.fpu_outer = outer;
-    fpu_load(to_own ? to->hook.fpu_own : outer);
+    bool begun = to_own && to->hook.fpu_own != FPU_NONE_YET;
+    fpu_load(begun ? to->hook.fpu_own : outer);
 }
 
 static void cxx_leave(struct cc__fiber *from, struct cc__fiber *to) {
@@ -126,18 +129,16 @@ static void cxx_leave(struct cc__fiber *from, struct cc__fiber *to) {
     now->uncaught = (unsigned)to->hook.cxx_uncaught;
 }
 
-UNINSTRUMENTED void cc__hooks_leave(struct cc__fiber *from, struct cc__fiber *to, bool last) {
+NO_FAKE_FRAME void cc__hooks_leave(struct cc__fiber *from, struct cc__fiber *to, bool last) {
     fpu_leave(from, to);
     if ((from->hooks & CC__HOOK_CXX) != 0) cxx_leave(from, to);
     if ((from->hooks & CC__HOOK_ASAN) != 0) {
         to->hook.asan_from = from;
         __sanitizer_start_switch_fiber(last ? NULL : &from->hook.asan_fake, to->lo, to->bytes);
     }
-    /* Flag 0: a switch orders what came before it on this thread, as program order does. */
-    if ((from->hooks & CC__HOOK_TSAN) != 0) __tsan_switch_to_fiber(to->hook.tsan, 0);
 }
 
-UNINSTRUMENTED void cc__hooks_arrive(struct cc__fiber *self) {
+NO_FAKE_FRAME void cc__hooks_arrive(struct cc__fiber *self) {
     if ((self->hooks & CC__HOOK_ASAN) == 0) return;
     const void *lo;
     size_t bytes;
@@ -149,7 +150,7 @@ UNINSTRUMENTED void cc__hooks_arrive(struct cc__fiber *self) {
     }
 }
 
-UNINSTRUMENTED void cc__hooks_abandon(struct cc__fiber *f) {
+NO_FAKE_FRAME void cc__hooks_abandon(struct cc__fiber *f) {
     if ((f->hooks & CC__HOOK_ASAN) == 0 || f->hook.asan_fake == NULL) return;
     /* Its fake stack is freed by whoever leaves it for good: so go there and leave, without a switch. */
     const void *lo;

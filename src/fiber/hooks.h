@@ -8,7 +8,9 @@
  * built, so one installed library serves plain and sanitized programs alike.
  *
  *   ASan      start before the switch, finish after it, on the other stack
- *   TSan      told before the switch, from code that is not instrumented itself
+ *   TSan      told at the switch itself, by the function that makes it: an instrumented function is
+ *             booked in and out on the fiber that is current, so one that returned in between would
+ *             be booked out on the wrong one
  *   LSan      a live fiber's stack is a root region
  *   C++       {caught, uncaught} exceptions are per thread: swapped per fiber
  *   FPU       control words (rounding, masks): saved and loaded for fibers that asked
@@ -55,6 +57,14 @@ void cc__hooks_fiber_named(struct cc__fiber *f, const char *name);
  * the destination, given itself. */
 void cc__hooks_leave(struct cc__fiber *from, struct cc__fiber *to, bool last);
 void cc__hooks_arrive(struct cc__fiber *self);
+
+/* The last thing before the switch, in the function that switches. */
+extern __attribute__((weak)) void __tsan_switch_to_fiber(void *fiber, unsigned flags);
+#define CC__HOOKS_TSAN_SWITCH(from, to)                                                                \
+    do {                                                                                               \
+        /* Flag 0: a switch orders what came before it on this thread, as program order does. */       \
+        if (((from)->hooks & CC__HOOK_TSAN) != 0) __tsan_switch_to_fiber((to)->hook.tsan, 0);          \
+    } while (0)
 
 /* A suspended fiber will never be resumed: drop what the hooks keep for it. */
 void cc__hooks_abandon(struct cc__fiber *f);

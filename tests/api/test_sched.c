@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Goal: cc_sched does what include/ccrt/sched.h says, on one thread.
  * Method: each sentence of the header as a small program; order is checked by a log of letters.
+ * Link: -lm
  */
 #include "test.h"
 
 #include <ccrt.h>
+#include <fenv.h>
 
 static char log_text[256];
 
@@ -365,22 +367,23 @@ static void stack_sizes_and_their_use(void **state) {
 }
 
 static void *own_rounding(void *arg) {
-    volatile double third = 1.0;
-    (void)arg;
+    if (!CCRT_SWITCH_UCONTEXT) assert_int_equal(fegetround(), FE_TONEAREST); /* as around the scheduler */
+    fesetround(arg == NULL ? FE_UPWARD : FE_DOWNWARD);
     for (int i = 0; i < 3; i++) {
-        third /= 3;
         cc_resched();
+        assert_int_equal(fegetround(), arg == NULL ? FE_UPWARD : FE_DOWNWARD);
     }
     return NULL;
 }
 
-static void fpu_flag_is_accepted(void **state) {
+static void rounding_modes_are_own_on_request(void **state) {
     (void)state;
     cc_sched *s = make(&(cc_sched_attr){.flags = CC_FIBER_OWN_FPU});
     cc_sched_fiber f;
     assert_int_equal(cc_sched_spawn(s, &(cc_sched_fiber_attr){.flags = CC_FIBER_OWN_FPU}, own_rounding, NULL, &f), 0);
-    assert_int_equal(cc_sched_push(s, own_rounding, NULL), 0);
+    assert_int_equal(cc_sched_push(s, own_rounding, s), 0);
     assert_int_equal(cc_sched_run(s), 0);
+    assert_int_equal(fegetround(), FE_TONEAREST);
     cc_sched_destroy(s);
 }
 
@@ -456,14 +459,7 @@ static void thousands_of_schedulers(void **state) {
 static void very_many_fibers(void **state) {
     (void)state;
     size_t count = test_scaled(200000), steps = 0;
-    if (getenv("CC_TEST_FEW_FIBERS") != NULL && count > 2000) count = 2000;
-#if defined(__SANITIZE_THREAD__)
-    if (count > 2000) count = 2000; /* the sanitizer has 8,128 contexts */
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-    if (count > 2000) count = 2000;
-#endif
-#endif
+    if (TEST_TSAN && count > 2000) count = 2000; /* the sanitizer has 8,128 contexts */
     if (TEST_ASAN && count > 5000) count = 5000;
     cc_sched *s = make(NULL);
     for (size_t i = 0; i < count; i++) assert_int_equal(cc_sched_push(s, count_up, &steps), 0);
@@ -487,6 +483,6 @@ TEST_MAIN(cmocka_unit_test(overflow_names_fiber_and_size), cmocka_unit_test(fibe
           cmocka_unit_test(stepping_from_inside_is_refused), cmocka_unit_test(what_never_ends_is_destroyed),
           cmocka_unit_test(schedulers_nest), cmocka_unit_test(nested_fibers_reach_the_outer_scheduler),
           cmocka_unit_test(a_sibling_is_not_the_owner), cmocka_unit_test(bad_arguments_are_refused),
-          cmocka_unit_test(stack_sizes_and_their_use), cmocka_unit_test(fpu_flag_is_accepted),
+          cmocka_unit_test(stack_sizes_and_their_use), cmocka_unit_test(rounding_modes_are_own_on_request),
           cmocka_unit_test(destroying_from_inside_aborts),
           cmocka_unit_test(thousands_of_schedulers), cmocka_unit_test(very_many_fibers))

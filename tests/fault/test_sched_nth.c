@@ -6,6 +6,7 @@
  * that what is set up once is set up, and may fail, every time. Sanitizers and valgrind look for leaks.
  * A second scenario lets everything fail from the Nth call on, until the error is seen.
  * Link: -Wl,--wrap=malloc,--wrap=calloc,--wrap=strdup,--wrap=mmap,--wrap=mprotect,--wrap=madvise,--wrap=syscall,--wrap=pthread_key_create,--wrap=pthread_setspecific
+ * Not with: thread
  * Timeout: 120
  */
 #include "test.h"

@@ -24,15 +24,19 @@
 #include <cmocka.h>
 #endif
 
-#if defined(__SANITIZE_ADDRESS__)
-#define TEST_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define TEST_ASAN 1
+/* Which sanitizer this is built with: gcc says so by macros, clang by features. */
+#ifndef __has_feature
+#define __has_feature(x) 0
 #endif
-#endif
-#ifndef TEST_ASAN
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+#define TEST_ASAN 1
+#else
 #define TEST_ASAN 0
+#endif
+#if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
+#define TEST_TSAN 1
+#else
+#define TEST_TSAN 0
 #endif
 
 #define TEST_UNUSED __attribute__((unused))

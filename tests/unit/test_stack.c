@@ -223,7 +223,7 @@ static void out_of_maps_is_a_clear_error(void **state) {
     long limit = 0;
     if (f == NULL || fscanf(f, "%ld", &limit) != 1) limit = 0;
     if (f != NULL) fclose(f);
-    if (limit == 0 || limit > 100000 || TEST_ASAN || getenv("CC_TEST_SLOW") != NULL) skip();
+    if (limit == 0 || limit > 100000 || TEST_ASAN || TEST_TSAN || getenv("CC_TEST_SLOW") != NULL) skip();
     char err[4096];
     int status = test_in_child(exhaust_maps, NULL, err, sizeof err);
     assert_true(WIFEXITED(status));
