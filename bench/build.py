@@ -106,7 +106,7 @@ def build_rust(source, program, crates, may_install):
     (folder / "Cargo.toml").write_text(
         CARGO_PACKAGE.format(name=source.stem, source=source, dependencies="\n".join(crates)), encoding="utf-8")
     try:
-        cargo_build(shutil.which("cargo"), folder, program)
+        cargo_build(shutil.which("cargo") or "cargo", folder, program)
     except Skip:
         if may_install and not Path("/usr/bin/cargo").exists() and host.apt_get():
             subprocess.run([*host.apt_get(), "install", "-y", "-qq", "cargo", "rustc"], capture_output=True)
@@ -119,8 +119,9 @@ def build_rust(source, program, crates, may_install):
 def cargo_build(cargo, folder, program):
     """Build one package; all share the folder of built crates."""
     target = PEERS / "rust" / ("debian" if cargo == "/usr/bin/cargo" else "target")
-    env = {"CARGO_HOME": str(PEERS / "rust"), "CARGO_TARGET_DIR": str(target),
-           "RUSTC": str(Path(cargo).with_name("rustc"))}
+    env = {"CARGO_HOME": str(PEERS / "rust"), "CARGO_TARGET_DIR": str(target)}
+    if Path(cargo).with_name("rustc").exists():
+        env["RUSTC"] = str(Path(cargo).with_name("rustc"))
     (folder / "Cargo.lock").unlink(missing_ok=True)  # its format may be another cargo's
     command = [cargo, "build", "--release", "--offline", "--manifest-path", folder / "Cargo.toml"]
     compile_or_skip(command, program.with_suffix(".log"), env)

@@ -90,8 +90,9 @@ def free_gib():
     return int(kib.group(1)) / 2**20 if kib else 0
 
 
-def prefer_this_process():
-    """Before other load of the machine, where we may: for the session that the child has just begun."""
+def stand_alone():
+    """In the child: a scheduling group of its own, before other load of the machine where we may."""
+    os.setsid()
     try:
         with open("/proc/self/autogroup", "w", encoding="ascii") as autogroup:
             autogroup.write("-15")
@@ -100,9 +101,12 @@ def prefer_this_process():
 
 
 def run(command, extra_env, timeout_s=600):
-    """Run a benchmark program, in a session of its own; returns what it prints."""
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                             env=os.environ | extra_env, start_new_session=True, preexec_fn=prefer_this_process)
+    """Run a benchmark program; returns what it prints."""
+    try:
+        child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                 env=os.environ | extra_env, preexec_fn=stand_alone)
+    except OSError as error:
+        raise Skip(f"run failed: {error}") from None
     try:
         out, err = child.communicate(timeout=timeout_s)
     except subprocess.TimeoutExpired:
@@ -112,6 +116,6 @@ def run(command, extra_env, timeout_s=600):
             os.killpg(child.pid, signal.SIGKILL)
             child.wait()
     if child.returncode != 0:
-        reason = err.strip().splitlines()[-1:] or [f"exit status {child.returncode}"]
-        raise Skip(f"run failed: {reason[0]}")
+        ended = f"exit status {child.returncode}" if child.returncode > 0 else signal.Signals(-child.returncode).name
+        raise Skip(f"run failed: {': '.join([ended, *err.strip().splitlines()[-1:]])}")
     return out

@@ -14,6 +14,11 @@ text { font: 13px 'DejaVu Sans', Arial, sans-serif; fill: #222 }
 </style>"""
 
 
+def number(value):
+    """Three digits are as many as a noisy machine gives."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
 def svg(results):
     """The picture of these results."""
     groups = grouped(results)
@@ -93,7 +98,7 @@ def bar(r, y, at):
     """One peer: its name, the bar, and the figures at the right."""
     x0, x1 = sorted((at(1), at(r["ratio"])))
     name = r["peer"] if r["measured"] else f"{r['peer']} (constant)"
-    figures = f"{r['ratio']:.3g}   ({r['ours']:,.4g} / {r['theirs']:,.4g} {r['unit']})"
+    figures = f"{r['ratio']:.3g}   ({number(r['ours'])} / {number(r['theirs'])} {r['unit']})"
     return "\n".join([
         text(LEFT - 12, y + 15, name, "end"),
         f'<rect x="{x0:.1f}" y="{y + 3}" width="{max(x1 - x0, 1):.1f}" height="{BAR - 6}" fill="{COLOURS[r["met"]]}"/>',

@@ -8,13 +8,9 @@ import sys
 import host
 import plot
 from build import BENCH, ROOT
+from plot import number
 
 OUT = BENCH / "out"
-
-
-def number(value):
-    """Three digits are as many as a noisy machine gives."""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 @functools.cache
@@ -50,7 +46,7 @@ def table(row, results, rounds, workers):
 
 def programs(row, figures_of):
     """Who was measured: versions, notes, and the figures that are not compared."""
-    print(f"  {'ours':9}{', '.join(['ccrt ' + commit(), *uncompared(row, figures_of['ours'])])}")
+    print(f"  {'ours':9}{', '.join([f'ccrt {commit()}'.strip(), *uncompared(row, figures_of['ours'])])}")
     for peer in row.peers:
         if peer.name in figures_of:
             parts = [peer.version(), peer.note, *uncompared(row, figures_of[peer.name])]

@@ -27,7 +27,7 @@ class Row:
     title: str
     metrics: tuple  # names of the figures compared, as the programs print them; others are shown only
     peers: tuple
-    rounds: int = 21  # short programs run often: other load comes in bursts longer than a round
+    rounds: int = 11
     workers: tuple = (1,)  # numbers of workers to measure with, each on its own
     memory_gib: int = 0  # skip the row where less than this is free
 
@@ -61,6 +61,7 @@ SWITCH = Row(
              ("g++", "libboost-context-dev"), ("-lboost_context",), goals={"switch": 0.5}),
         Peer("ucontext", "switch_ucontext.c", libc_version, ("gcc",), note="swapcontext()"),
     ),
+    rounds=21,
 )
 
 YIELD = Row(

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Benchmarks against the peers: ./dev bench [ROW...]. README.md says how to read and extend them."""
 import argparse
+import re
 import signal
 import sys
 from statistics import median
+
+sys.dont_write_bytecode = True  # the source tree stays clean
 
 import build
 import host
@@ -73,10 +76,12 @@ def figures(output):
     """The lines `name value unit` of a program's output: {name: (value, unit)}."""
     found = {}
     for line in output.splitlines():
-        fields = line.split()
-        if len(fields) != 3:
-            raise Skip(f"not a line of the protocol: {line!r}")
-        found[fields[0]] = (float(fields[1]), fields[2])
+        match = re.fullmatch(r"(\w+) ([\d.eE+-]+) (\w+)", line)
+        if not match or float(match[2]) <= 0:
+            raise Skip(f"not `name value unit` with a value above 0: {line!r}")
+        found[match[1]] = (float(match[2]), match[3])
+    if not found:
+        raise Skip("printed no figures")
     return found
 
 
@@ -109,7 +114,7 @@ def compare(row, workers, ours, theirs_of):
     for metric in row.metrics:
         for peer in row.peers:
             theirs = theirs_of.get(peer.name, {})
-            if metric in ours and metric in theirs:
+            if metric in theirs:
                 yield result(row, metric, peer, workers, ours[metric], theirs[metric])
 
 
@@ -137,11 +142,29 @@ def run_row(row, peer_commands, rounds):
         of = {name: medians(of_program) for name, of_program in runs.items()}
         of |= {peer.name: {name: (*value, []) for name, value in peer.constants.items()}
                for peer in row.peers if peer.constants}
+        for metric in row.metrics:
+            if metric not in of["ours"]:
+                raise OursFailed(f"{row.name}: our program prints no {metric}")
         compared = list(compare(row, workers, of["ours"], of))
         report.table(row, compared, rounds, workers)
         report.programs(row, of)
         results += compared
     return results
+
+
+def run_rows(options):
+    """Build, measure, print and write; returns the exit status."""
+    commands = build_all(options.rows, not options.no_install)
+    results, status = [], 0
+    for row in options.rows:
+        try:
+            results += run_row(row, commands[row.name], options.rounds or row.rounds)
+        except OursFailed as error:
+            report.progress("")
+            print(f"bench: {error}", file=sys.stderr)
+            status = 1
+    report.write(results)
+    return status
 
 
 def main(arguments):
@@ -152,11 +175,7 @@ def main(arguments):
     if options.rounds is not None and options.rounds < 5:
         print("fewer than 5 rounds: the figures are rough")
     try:
-        commands = build_all(options.rows, not options.no_install)
-        results = []
-        for row in options.rows:
-            results += run_row(row, commands[row.name], options.rounds or row.rounds)
-        report.write(results)
+        return run_rows(options)
     except KeyboardInterrupt:
         report.progress("")
         print("bench: interrupted; nothing was written, earlier results are as they were", file=sys.stderr)
@@ -164,11 +183,6 @@ def main(arguments):
     except BuildError as error:
         print(f"{error}\nbench: our side does not build", file=sys.stderr)
         return 1
-    except OursFailed as error:
-        report.progress("")
-        print(f"bench: {error}; nothing was written", file=sys.stderr)
-        return 1
-    return 0
 
 
 def interrupt(*_):
@@ -178,4 +192,5 @@ def interrupt(*_):
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, interrupt)  # also where a shell started us with it ignored
     signal.signal(signal.SIGTERM, interrupt)
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     sys.exit(main(sys.argv[1:]))

@@ -4,7 +4,7 @@
 
 #include "common.h"
 
-enum { FIBERS = 2, WARM_UP = 100000, YIELDS = 1000000 };
+enum { FIBERS = 2, TIMES = 3, YIELDS = 1000000 };
 
 static void *yield_many(void *arg) {
     for (long n = *(long *)arg; n > 0; n--) cc_resched();
@@ -20,10 +20,7 @@ static void run(long yields) {
 }
 
 int main(void) {
-    run(WARM_UP);
-    double start = bench_now_ns();
-    run(YIELDS);
-    double taken = bench_now_ns() - start;
+    double taken = bench_quickest_ns(run, YIELDS, TIMES);
     bench_report("yield", taken / ((double)FIBERS * YIELDS), "ns");
     bench_report("total", taken / 1e6, "ms");
     return 0;

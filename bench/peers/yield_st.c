@@ -8,11 +8,11 @@
 
 #include "common.h"
 
-enum { WARM_UP = 100000, YIELDS = 1000000 };
+enum { TIMES = 3, YIELDS = 1000000 };
 
 struct side {
     st_cond_t mine, others;
-    long      yields;
+    long yields;
 };
 
 static void *yield_many(void *arg) {
@@ -37,9 +37,6 @@ static void run(long yields) {
 
 int main(void) {
     bench_check(st_init() == 0, "cannot start State Threads");
-    run(WARM_UP);
-    double start = bench_now_ns();
-    run(YIELDS);
-    bench_report("yield", (bench_now_ns() - start) / (2.0 * YIELDS), "ns");
+    bench_report("yield", bench_quickest_ns(run, YIELDS, TIMES) / (2.0 * YIELDS), "ns");
     return 0;
 }

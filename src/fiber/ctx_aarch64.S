@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Context switch for aarch64, AAPCS64. ctx.h enters it by a branch, with the place to go on at in x30.
  *
- * The saved frame, from the saved stack pointer upwards: x19 to x28, x29 (frame pointer), x30 (next
- * instruction); 96 bytes. The vector registers are the compiler's to save: ctx.h says they are lost.
+ * The saved frame, from the saved stack pointer upwards: x29 (frame pointer), x30 (next instruction).
  * See ctx_x86_64.S for the rest. */
 
 #if defined(__ARM_FEATURE_BTI_DEFAULT)
@@ -20,24 +19,8 @@
     .type   cc__ctx_jump, %function
 cc__ctx_jump:                           // (x0: from, x1: to, x30: where `from` goes on)
     .cfi_startproc
-    sub     sp, sp, #96
-    .cfi_def_cfa_offset 96
-    stp     x19, x20, [sp, #0]
-    stp     x21, x22, [sp, #16]
-    stp     x23, x24, [sp, #32]
-    stp     x25, x26, [sp, #48]
-    stp     x27, x28, [sp, #64]
-    stp     x29, x30, [sp, #80]
-    .cfi_offset x19, -96
-    .cfi_offset x20, -88
-    .cfi_offset x21, -80
-    .cfi_offset x22, -72
-    .cfi_offset x23, -64
-    .cfi_offset x24, -56
-    .cfi_offset x25, -48
-    .cfi_offset x26, -40
-    .cfi_offset x27, -32
-    .cfi_offset x28, -24
+    stp     x29, x30, [sp, #-16]!
+    .cfi_def_cfa_offset 16
     .cfi_offset x29, -16
     .cfi_offset x30, -8
     mov     x9, sp
@@ -47,24 +30,8 @@ cc__ctx_jump:                           // (x0: from, x1: to, x30: where `from` 
     .globl  cc__ctx_resume
     .hidden cc__ctx_resume
 cc__ctx_resume:
-    ldp     x19, x20, [sp, #0]
-    ldp     x21, x22, [sp, #16]
-    ldp     x23, x24, [sp, #32]
-    ldp     x25, x26, [sp, #48]
-    ldp     x27, x28, [sp, #64]
-    ldp     x29, x30, [sp, #80]
-    add     sp, sp, #96
+    ldp     x29, x30, [sp], #16
     .cfi_def_cfa_offset 0
-    .cfi_restore x19
-    .cfi_restore x20
-    .cfi_restore x21
-    .cfi_restore x22
-    .cfi_restore x23
-    .cfi_restore x24
-    .cfi_restore x25
-    .cfi_restore x26
-    .cfi_restore x27
-    .cfi_restore x28
     .cfi_restore x29
     .cfi_restore x30
     JUMP
@@ -75,12 +42,12 @@ cc__ctx_resume:
     .globl  cc__ctx_entry
     .hidden cc__ctx_entry
     .type   cc__ctx_entry, %function
-cc__ctx_entry:                          // first instruction of a new context: x19 = fn, x20 = arg
+cc__ctx_entry:                          // first instruction of a new context, on top of: fn, arg
     .cfi_startproc
     .cfi_undefined x30
     LANDING
-    mov     x0, x20
-    blr     x19
+    ldp     x9, x0, [sp]
+    blr     x9
     brk     #1
     .cfi_endproc
     .size   cc__ctx_entry, . - cc__ctx_entry

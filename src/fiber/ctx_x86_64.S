@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Context switch for x86-64, System V. ctx.h enters it by a jump, with the place to go on at in rcx.
  *
- * The saved frame, from the saved stack pointer upwards: r15 r14 r13 r12 rbx rbp, next instruction,
- * and 128 bytes that may be the red zone of the function that left, which makes no call here and so
- * need not have moved its stack pointer.
+ * The saved frame, from the saved stack pointer upwards: rbp, next instruction, and 128 bytes that may
+ * be the red zone of the function that left, which makes no call here and so need not have moved its
+ * stack pointer. The other registers are the compiler's to save: ctx.h says they are lost.
  *
  * The .cfi lines hold at every instruction on both stacks, whose frames are alike, so that a debugger
  * unwinds through a switch and through a parked context.
@@ -36,41 +36,11 @@ cc__ctx_jump:                           /* (rdi: from, rsi: to, rcx: where `from
     pushq   %rbp
     .cfi_adjust_cfa_offset 8
     .cfi_rel_offset rbp, 0
-    pushq   %rbx
-    .cfi_adjust_cfa_offset 8
-    .cfi_rel_offset rbx, 0
-    pushq   %r12
-    .cfi_adjust_cfa_offset 8
-    .cfi_rel_offset r12, 0
-    pushq   %r13
-    .cfi_adjust_cfa_offset 8
-    .cfi_rel_offset r13, 0
-    pushq   %r14
-    .cfi_adjust_cfa_offset 8
-    .cfi_rel_offset r14, 0
-    pushq   %r15
-    .cfi_adjust_cfa_offset 8
-    .cfi_rel_offset r15, 0
     movq    %rsp, (%rdi)
     movq    (%rsi), %rsp
     .globl  cc__ctx_resume
     .hidden cc__ctx_resume
 cc__ctx_resume:                         /* where a parked context is: debuggers start unwinding here */
-    popq    %r15
-    .cfi_adjust_cfa_offset -8
-    .cfi_restore r15
-    popq    %r14
-    .cfi_adjust_cfa_offset -8
-    .cfi_restore r14
-    popq    %r13
-    .cfi_adjust_cfa_offset -8
-    .cfi_restore r13
-    popq    %r12
-    .cfi_adjust_cfa_offset -8
-    .cfi_restore r12
-    popq    %rbx
-    .cfi_adjust_cfa_offset -8
-    .cfi_restore rbx
     popq    %rbp
     .cfi_adjust_cfa_offset -8
     .cfi_restore rbp
@@ -87,13 +57,13 @@ cc__ctx_resume:                         /* where a parked context is: debuggers 
     .globl  cc__ctx_entry
     .hidden cc__ctx_entry
     .type   cc__ctx_entry, @function
-cc__ctx_entry:                          /* first instruction of a new context: rbx = fn, r12 = arg */
+cc__ctx_entry:                          /* first instruction of a new context, on top of: fn, arg */
     .cfi_startproc
     .cfi_undefined rip                  /* the end of the stack: unwinders stop here */
     LANDING
-    movq    %r12, %rdi
+    movq    8(%rsp), %rdi
     xorl    %ebp, %ebp
-    callq   *%rbx
+    callq   *(%rsp)
     ud2
     .cfi_endproc
     .size   cc__ctx_entry, . - cc__ctx_entry

@@ -87,13 +87,20 @@ void cc__vm_discard(void *at, size_t bytes) {
 }
 
 
+/* Whether the kernel can no longer write there. Asked of it by a system call that writes to memory: an
+ * emulator may accept advice it does not know and do nothing. */
+static bool guard_holds(void *at) {
+    return syscall(SYS_uname, at) == -1 && errno == EFAULT;
+}
+
 static int guard_probe(void) {
     size_t page = cc__vm_page_bytes();
     void *at = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED) return GUARD_UNKNOWN; /* no memory now: ask again next time */
     int way = GUARD_MPROTECT;
-    if (madvise(at, page, VM_MADV_GUARD_INSTALL) == 0) {
-        bool batched = advise_batch((char *)at + page, page, page, 1, VM_MADV_GUARD_INSTALL) == 1;
+    if (madvise(at, page, VM_MADV_GUARD_INSTALL) == 0 && guard_holds(at)) {
+        char *second = (char *)at + page;
+        bool batched = advise_batch(second, page, page, 1, VM_MADV_GUARD_INSTALL) == 1 && guard_holds(second);
         way = batched ? GUARD_LIGHT_BATCH : GUARD_LIGHT_SINGLE;
     }
     munmap(at, 2 * page);

@@ -31,8 +31,8 @@ check_files() {
         cmake/ccrt/ccrtConfig.cmake cmake/ccrt/ccrtConfigVersion.cmake cmake/ccrt/ccrtTargets.cmake; do
         [ -f "$libdir/$file" ] || fail "$file was not installed"
     done
-    if find "$prefix" -type f | grep -v -e '/include/ccrt' -e '/libccrt\.' -e '/ccrt\.pc$' -e '/cmake/ccrt/' >"$work/log"
-    then
+    if find "$prefix" -type f | grep -v -e '/include/ccrt' -e '/libccrt\.' -e '/ccrt\.pc$' -e '/cmake/ccrt/' \
+        >"$work/log"; then
         fail "files of no use to a user were installed" "$work/log"
     fi
 }
@@ -45,7 +45,8 @@ check_stack() {
 check_library() {
     local so=$libdir/libccrt.so
     readelf -dW "$so" >"$work/dynamic"
-    grep -q "SONAME.*\[libccrt\.so\.$major\]" "$work/dynamic" || fail "the soname is not libccrt.so.$major" "$work/dynamic"
+    grep -q "SONAME.*\[libccrt\.so\.$major\]" "$work/dynamic" ||
+        fail "the soname is not libccrt.so.$major" "$work/dynamic"
     ! grep -q 'TEXTREL' "$work/dynamic" || fail "libccrt.so has text relocations" "$work/dynamic"
     ! grep 'NEEDED' "$work/dynamic" | grep -q 'libstdc++' || fail "libccrt.so needs the C++ library" "$work/dynamic"
     check_stack "$so"
@@ -111,9 +112,10 @@ use_pkg_config() {
             static) read -ra flags <<<"-static $(pkg-config --static --cflags --libs ccrt)" ;;
         esac
         quietly "$compiler" "${warnings[@]}" "$source" -o "$work/program" "${flags[@]}"
+        readelf -dW "$work/program" >"$work/dynamic"
         case $kind in
-            shared) readelf -dW "$work/program" | grep -q "NEEDED.*libccrt\.so\.$major" || fail "not linked by its soname" ;;
-            *) ! readelf -dW "$work/program" | grep -q 'NEEDED.*libccrt' || fail "linked to libccrt.so, not to libccrt.a" ;;
+            shared) grep -q "NEEDED.*libccrt\.so\.$major" "$work/dynamic" || fail "not linked by its soname" ;;
+            *) ! grep -q 'NEEDED.*libccrt' "$work/dynamic" || fail "linked to libccrt.so, not to libccrt.a" ;;
         esac
         run "$work/program" "$expected"
         passed=$((passed + 1))

@@ -188,7 +188,7 @@ def unbreakable(f, text):
 
 SPDX = "SPDX-License-Identifier: MIT"
 SPDX_SUFFIXES = (".c", ".h", ".cpp", ".hpp", ".S", ".py", ".sh", ".cmake", ".in", ".map", ".go", ".rs", ".yml",
-                 ".yaml", ".pml", ".toml", ".supp", ".gdb")
+                 ".yaml", ".pml", ".toml", ".supp", ".gdb", ".rb")
 SPDX_NAMES = ("CMakeLists.txt", "Makefile", ".clang-format", ".clang-tidy", ".editorconfig", "Dockerfile")
 
 

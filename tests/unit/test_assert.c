@@ -12,9 +12,9 @@
 
 /* A condition that counts how often it is evaluated. */
 static int evaluated;
-static bool holds(bool yes) {
+static bool holds(int yes) {
     evaluated++;
-    return yes;
+    return yes != 0;
 }
 
 struct level {
@@ -27,16 +27,16 @@ struct level {
 };
 
 /* What the header says now, at level n; all on one line, whose number is kept. */
-#define LEVEL_FUNCTIONS(n)                                                                             \
-    static void check_##n(void *yes) {                                                                 \
-        CC_CHECK(holds(*(bool *)yes), "the caller's fault");                                           \
-    }                                                                                                  \
-    static void assert_##n(void *yes) {                                                                \
-        CC_ASSERT(holds(*(bool *)yes));                                                                \
-    }                                                                                                  \
-    static void slow_##n(void *yes) {                                                                  \
-        CC_ASSERT_SLOW(holds(*(bool *)yes));                                                           \
-    }                                                                                                  \
+#define LEVEL_FUNCTIONS(n)                                                                                             \
+    static void check_##n(void *yes) {                                                                                 \
+        CC_CHECK(holds(*(int *)yes), "the caller's fault");                                                            \
+    }                                                                                                                  \
+    static void assert_##n(void *yes) {                                                                                \
+        CC_ASSERT(holds(*(int *)yes));                                                                                 \
+    }                                                                                                                  \
+    static void slow_##n(void *yes) {                                                                                  \
+        CC_ASSERT_SLOW(holds(*(int *)yes));                                                                            \
+    }                                                                                                                  \
     enum { level_##n = CCRT_ASSERT, line_##n = __LINE__ };
 
 #undef CC__BASE_ASSERT_H
@@ -79,7 +79,7 @@ static const struct level levels[] = {
 
 /* fn must pass in silence where the condition holds, and fail or not as told where it does not. */
 static void tier_obeys(void (*fn)(void *), bool on, const char *text) {
-    bool yes = true, no = false;
+    int yes = 1, no = 0;
     evaluated = 0;
     fn(&yes);
     assert_int_equal(evaluated, on); /* once, or not at all */
@@ -99,7 +99,7 @@ static void tiers_obey_the_level(void **state) {
         assert_int_equal(l->actual, l->expected);
         snprintf(text, sizeof text, "ccrt: misuse: the caller's fault (test_assert.c:%d)\n", l->first_line);
         tier_obeys(l->check, true, text);
-        snprintf(text, sizeof text, "ccrt: assertion: holds(*(bool *)yes) (test_assert.c:%d)\n", l->first_line);
+        snprintf(text, sizeof text, "ccrt: assertion: holds(*(int *)yes) (test_assert.c:%d)\n", l->first_line);
         tier_obeys(l->assertion, l->expected >= 1, text);
         tier_obeys(l->slow, l->expected >= 2, text);
     }

@@ -54,29 +54,29 @@ static void read_modify_write(void **state) {
 }
 
 /* A strong form fails only for a reason, and then says what it saw. */
-#define CAS_OBEYS(cas)                                                                                 \
-    do {                                                                                               \
-        _Atomic uint32_t w;                                                                            \
-        uint32_t expected = 7;                                                                         \
-        cc__store_relaxed(&w, 7);                                                                      \
-        assert_true(cas(&w, &expected, 8));                                                            \
-        assert_int_equal(cc__load_relaxed(&w), 8);                                                     \
-        assert_int_equal(expected, 7);                                                                 \
-        assert_false(cas(&w, &expected, 9));                                                           \
-        assert_int_equal(expected, 8);                                                                 \
-        assert_int_equal(cc__load_relaxed(&w), 8);                                                     \
+#define CAS_OBEYS(cas)                                                                                                 \
+    do {                                                                                                               \
+        _Atomic uint32_t w;                                                                                            \
+        uint32_t expected = 7;                                                                                         \
+        cc__store_relaxed(&w, 7);                                                                                      \
+        assert_true(cas(&w, &expected, 8));                                                                            \
+        assert_int_equal(cc__load_relaxed(&w), 8);                                                                     \
+        assert_int_equal(expected, 7);                                                                                 \
+        assert_false(cas(&w, &expected, 9));                                                                           \
+        assert_int_equal(expected, 8);                                                                                 \
+        assert_int_equal(cc__load_relaxed(&w), 8);                                                                     \
     } while (0)
 
 /* A weak form may fail for none: in a loop it is as good. */
-#define CAS_WEAK_OBEYS(cas)                                                                            \
-    do {                                                                                               \
-        _Atomic uint32_t w;                                                                            \
-        uint32_t expected = 1;                                                                         \
-        cc__store_relaxed(&w, 7);                                                                      \
-        assert_false(cas(&w, &expected, 8));                                                           \
-        assert_int_equal(expected, 7);                                                                 \
-        while (!cas(&w, &expected, 8)) assert_int_equal(expected, 7);                                  \
-        assert_int_equal(cc__load_relaxed(&w), 8);                                                     \
+#define CAS_WEAK_OBEYS(cas)                                                                                            \
+    do {                                                                                                               \
+        _Atomic uint32_t w;                                                                                            \
+        uint32_t expected = 1;                                                                                         \
+        cc__store_relaxed(&w, 7);                                                                                      \
+        assert_false(cas(&w, &expected, 8));                                                                           \
+        assert_int_equal(expected, 7);                                                                                 \
+        while (!cas(&w, &expected, 8)) assert_int_equal(expected, 7);                                                  \
+        assert_int_equal(cc__load_relaxed(&w), 8);                                                                     \
     } while (0)
 
 static void compare_and_swap(void **state) {
@@ -113,7 +113,8 @@ static void *count(void *arg) {
             cc__add_relaxed(&counter, 3);
         } else {
             uint64_t seen = cc__load_relaxed(&counter);
-            while (!cc__cas_weak_relaxed(&counter, &seen, seen + 3)) {}
+            while (!cc__cas_weak_relaxed(&counter, &seen, seen + 3)) {
+            }
         }
         cc__sub_relaxed(&counter, 1);
         if (i % 3 == 0) cc__or_relaxed(&bits, mine);
@@ -134,9 +135,7 @@ static void concurrent_changes_are_not_lost(void **state) {
 }
 
 /* A one-place mailbox: `letter` is plain memory, so ThreadSanitizer looks too. */
-static struct {
-    uint64_t a, b;
-} letter;
+static struct { uint64_t a, b; } letter;
 static _Atomic uint32_t full;
 static size_t rounds;
 static size_t torn;

@@ -239,7 +239,7 @@ static void outside_is_seen(void **state) {
 static void rounding(void **state) {
     (void)state;
     for (size_t to = 1; to <= 4096; to *= 2) {
-        for (size_t n = 0; n < 3 * to + 2; n += to > 64 ? 31 : 1) {
+        for (size_t n = 0; n<3 * to + 2; n += to> 64 ? 31 : 1) {
             size_t up = cc__align_up(n, to), down = cc__align_down(n, to);
             assert_int_equal(up, (n + to - 1) / to * to);
             assert_int_equal(down, n / to * to);

@@ -44,7 +44,7 @@ static void new_context_begins_aligned(void **state) {
         assert_int_equal(seen_arg, 0x1000 + odd);
         assert_int_equal(seen_sp % 16, 0); /* a frame address is 16-aligned with a saved frame pointer */
         assert_true(fabs(seen_sum - 3.75) < 1e-9);
-        assert_true(seen_sp > (uintptr_t)stack_of(0) && seen_sp < (uintptr_t)stack_of(0) + STACK);
+        assert_true(seen_sp > (uintptr_t)stack_of(0) && seen_sp <= (uintptr_t)stack_of(0) + STACK);
     }
 }
 

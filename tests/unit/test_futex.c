@@ -125,7 +125,8 @@ static void deadline_is_not_early(void **state) {
     for (size_t i = 0; i < TEST_COUNT_OF(delays_ns); i++) {
         int64_t deadline_ns = cc__now_ns() + delays_ns[i];
         int rc;
-        while ((rc = cc__futex_wait(&word, 7, deadline_ns)) == 0) {} /* for no reason */
+        while ((rc = cc__futex_wait(&word, 7, deadline_ns)) == 0) {
+        } /* for no reason */
         assert_int_equal(rc, -ETIMEDOUT);
         assert_true(cc__now_ns() >= deadline_ns);
     }

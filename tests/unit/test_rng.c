@@ -13,8 +13,9 @@ enum { DRAWS = 200000, BUCKETS = 61 };
 static void known_answers(void **state) {
     (void)state;
     const uint64_t zero[] = {UINT64_C(0xe220a8397b1dcdaf), UINT64_C(0x6e789e6aa1b965f4), UINT64_C(0x06c45d188009454f)};
-    const uint64_t other[] = {UINT64_C(6457827717110365317), UINT64_C(3203168211198807973), UINT64_C(9817491932198370423),
-                              UINT64_C(4593380528125082431), UINT64_C(16408922859458223821)};
+    const uint64_t other[] = {UINT64_C(6457827717110365317), UINT64_C(3203168211198807973),
+                              UINT64_C(9817491932198370423), UINT64_C(4593380528125082431),
+                              UINT64_C(16408922859458223821)};
     struct cc__rng r;
     cc__rng_seed(&r, 0);
     for (size_t i = 0; i < TEST_COUNT_OF(zero); i++) assert_true(cc__rng_next(&r) == zero[i]);
@@ -75,7 +76,8 @@ static void below_is_even(void **state) {
     cc__rng_seed(&r, test_seed());
     for (size_t i = 0; i < draws; i++) count[cc__rng_below(&r, BUCKETS)]++;
     double expected = (double)draws / BUCKETS, chi2 = 0;
-    for (size_t i = 0; i < BUCKETS; i++) chi2 += ((double)count[i] - expected) * ((double)count[i] - expected) / expected;
+    for (size_t i = 0; i < BUCKETS; i++)
+        chi2 += ((double)count[i] - expected) * ((double)count[i] - expected) / expected;
     /* 60 degrees of freedom: mean 60, deviation 11. Far too even would be as wrong. */
     assert_true(chi2 < 150);
     assert_true(chi2 > 12);

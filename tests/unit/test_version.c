@@ -29,8 +29,9 @@ static void parts_can_be_told_apart(void **state) {
 static void numbers_keep_the_order(void **state) {
     (void)state;
     const int rising[] = {
-        CC_VERSION_NUMBER(0, 0, 1), CC_VERSION_NUMBER(0, 0, 99), CC_VERSION_NUMBER(0, 1, 0),  CC_VERSION_NUMBER(0, 1, 1),
-        CC_VERSION_NUMBER(0, 99, 99), CC_VERSION_NUMBER(1, 0, 0), CC_VERSION_NUMBER(1, 0 + 1, 0), CC_VERSION_NUMBER(10, 0, 0),
+        CC_VERSION_NUMBER(0, 0, 1),     CC_VERSION_NUMBER(0, 0, 99),  CC_VERSION_NUMBER(0, 1, 0),
+        CC_VERSION_NUMBER(0, 1, 1),     CC_VERSION_NUMBER(0, 99, 99), CC_VERSION_NUMBER(1, 0, 0),
+        CC_VERSION_NUMBER(1, 0 + 1, 0), CC_VERSION_NUMBER(10, 0, 0),
     };
     for (size_t i = 1; i < TEST_COUNT_OF(rising); i++) assert_true(rising[i - 1] < rising[i]);
 }

@@ -12,7 +12,7 @@ namespace {
 
 struct Fiber {
     std::string name, caught;
-    int         uncaught = -1;
+    int uncaught = -1;
 };
 
 void throw_again(Fiber &fiber) {
@@ -52,6 +52,7 @@ int main() {
         if (cc_sched_push(raw, run, &fiber) != 0) return 1;
     }
     if (cc_sched_run(raw) != 0) return 1;
-    for (const Fiber &fiber : fibers) std::printf("%s caught %s, %d\n", fiber.name.c_str(), fiber.caught.c_str(), fiber.uncaught);
+    for (const Fiber &fiber : fibers)
+        std::printf("%s caught %s, %d\n", fiber.name.c_str(), fiber.caught.c_str(), fiber.uncaught);
     return 0;
 }
