@@ -29,6 +29,6 @@ int main(void) {
     bench_report("switch", bench_quickest_ns(visit, ROUND_TRIPS, TIMES) / (2.0 * ROUND_TRIPS), "ns");
 
     cc__fiber_destroy(partner, &cache);
-    cc__stack_cache_drain(&cache);
+    cc__stack_cache_shrink(&cache, 0);
     return 0;
 }

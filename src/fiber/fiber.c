@@ -14,7 +14,7 @@
 #include <string.h>
 
 /* Records start at one of COLOURS places, COLOUR_BYTES apart, below the top. */
-enum { COLOURS = 8, COLOUR_BYTES = 128 };
+enum { COLOURS = 16, COLOUR_BYTES = CC__CACHE_LINE };
 
 _Static_assert(sizeof(struct cc__fiber) + COLOURS * COLOUR_BYTES <= 2048,
                "a fiber's record and its offset leave half of the first page to its frames");

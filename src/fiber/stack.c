@@ -313,18 +313,14 @@ static void pool_put(struct cc__stack *list) {
     slabs_destroy(&doomed);
 }
 
-void cc__stack_put(struct cc__stack_cache *cache, struct cc__stack *s) {
-    unsigned cls = s->slab->cls;
-    s->next = cache->idle[cls];
-    cache->idle[cls] = s;
-    if (++cache->count[cls] <= CACHE_MAX) return;
-    /* The first half are the warmest: they stay. The rest goes, longest idle first, so that stacks
-     * which ended in the order they were made come back to their slabs in that order. */
-    struct cc__stack *last = s, *rest, *oldest_first = NULL;
-    for (unsigned i = 1; i < CACHE_MAX / 2; i++) last = last->next;
-    rest = last->next;
-    last->next = NULL;
-    cache->count[cls] = CACHE_MAX / 2;
+/* Keep the first `keep` of a cache's idle stacks, the warmest. The rest goes, longest idle first, so that
+ * stacks which ended in the order they were made come back to their slabs in that order. */
+static void cache_shed(struct cc__stack_cache *cache, unsigned cls, unsigned keep) {
+    struct cc__stack **cut = &cache->idle[cls], *oldest_first = NULL;
+    for (unsigned i = 0; i < keep; i++) cut = &(*cut)->next;
+    struct cc__stack *rest = *cut;
+    *cut = NULL;
+    cache->count[cls] = (uint8_t)keep;
     while (rest != NULL) {
         struct cc__stack *next = rest->next;
         rest->next = oldest_first;
@@ -334,13 +330,16 @@ void cc__stack_put(struct cc__stack_cache *cache, struct cc__stack *s) {
     pool_put(oldest_first);
 }
 
-void cc__stack_cache_drain(struct cc__stack_cache *cache) {
-    for (unsigned cls = 0; cls < CC__STACK_CLASSES; cls++) {
-        struct cc__stack *list = cache->idle[cls];
-        cache->idle[cls] = NULL;
-        cache->count[cls] = 0;
-        if (list != NULL) pool_put(list);
-    }
+void cc__stack_put(struct cc__stack_cache *cache, struct cc__stack *s) {
+    unsigned cls = s->slab->cls;
+    s->next = cache->idle[cls];
+    cache->idle[cls] = s;
+    if (++cache->count[cls] > CACHE_MAX) cache_shed(cache, cls, CACHE_MAX / 2);
+}
+
+void cc__stack_cache_shrink(struct cc__stack_cache *cache, unsigned keep) {
+    for (unsigned cls = 0; cls < CC__STACK_CLASSES; cls++)
+        if (cache->count[cls] > keep) cache_shed(cache, cls, keep);
 }
 
 static struct cc__slab *class_find_warm(struct stack_class *c) {

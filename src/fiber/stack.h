@@ -45,8 +45,8 @@ size_t cc__stack_index(const struct cc__stack *s);
 int cc__stack_get(struct cc__stack_cache *cache, unsigned cls, struct cc__stack **out);
 /* Give it back: to the cache, and half a full cache to the others. */
 void cc__stack_put(struct cc__stack_cache *cache, struct cc__stack *s);
-/* Give all of a cache back. */
-void cc__stack_cache_drain(struct cc__stack_cache *cache);
+/* Give all but `keep` of each class back: 0 before the cache goes, few when its owner has nothing to run. */
+void cc__stack_cache_shrink(struct cc__stack_cache *cache, unsigned keep);
 
 /* Return the memory of all idle stacks that are in no owner's cache. */
 void cc__stack_trim(void);

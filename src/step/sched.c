@@ -53,6 +53,7 @@ struct cc__strand {
 };
 _Static_assert(sizeof(struct cc__strand) == 64, "a strand is one cache line");
 
+enum { IDLE_STACKS = 4 }; /* kept by a scheduler with no fibers: there may be thousands */
 enum { CHUNK_MIN = 32, CHUNK_MAX = 4096, FLAGS_ALL = CC_FIBER_OWN_FPU | CC_FIBER_MEASURE_STACK };
 
 /* Records are made by the chunk and live until the scheduler is destroyed. */
@@ -132,7 +133,7 @@ void cc_sched_destroy(cc_sched *s) {
         }
         free(c);
     }
-    cc__stack_cache_drain(&s->cache);
+    cc__stack_cache_shrink(&s->cache, 0);
     free(s);
 }
 
@@ -315,6 +316,7 @@ static int sched_drive(cc_sched *s, bool stepping) {
         if (stepping || s->error != 0) break;
     }
     s->home = NULL;
+    if (s->alive == 0) cc__stack_cache_shrink(&s->cache, IDLE_STACKS);
     return s->error != 0 ? s->error : s->alive;
 }
 

@@ -234,7 +234,7 @@ static void out_of_memory_is_an_error(void **state) {
     while (n < 16 && (rc = cc__fiber_create(&f[n], &cache, CC__STACK_BYTES_MAX, false, false)) == 0) n++;
     assert_true(rc == 0 || rc == -ENOMEM);
     while (n > 0) cc__fiber_destroy(f[--n], &cache);
-    cc__stack_cache_drain(&cache);
+    cc__stack_cache_shrink(&cache, 0);
     assert_int_equal(cc__stack_stats().in_use, 0);
 }
 

@@ -56,7 +56,7 @@ static void all_classes_are_usable_to_both_ends(void **state) {
         s->warm = true;
         cc__stack_put(&cache, s);
     }
-    cc__stack_cache_drain(&cache);
+    cc__stack_cache_shrink(&cache, 0);
     assert_int_equal(cc__stack_stats().in_use, 0);
     cc__stack_trim();
     assert_int_equal(cc__stack_stats().idle_warm, 0);
@@ -73,7 +73,7 @@ static void last_used_is_first_reused(void **state) {
     assert_ptr_equal(get(&cache, default_bytes), a);
     cc__stack_put(&cache, a);
     cc__stack_put(&cache, b);
-    cc__stack_cache_drain(&cache);
+    cc__stack_cache_shrink(&cache, 0);
 }
 
 /* One small owner takes one stack, not a batch: thousands of schedulers stay small. */
@@ -84,8 +84,26 @@ static void a_small_owner_takes_little(void **state) {
     struct cc__stack *s = get(&cache, default_bytes);
     assert_int_equal(cc__stack_stats().in_use - before, 1);
     cc__stack_put(&cache, s);
-    cc__stack_cache_drain(&cache);
+    cc__stack_cache_shrink(&cache, 0);
     assert_int_equal(cc__stack_stats().in_use, before);
+}
+
+static void shrinking_keeps_the_warmest(void **state) {
+    (void)state;
+    struct cc__stack_cache cache = {0};
+    struct cc__stack *s[20];
+    for (int i = 0; i < 20; i++) s[i] = get(&cache, default_bytes);
+    for (int i = 0; i < 20; i++) cc__stack_put(&cache, s[i]);
+    cc__stack_cache_shrink(&cache, 2);
+    assert_int_equal(cc__stack_stats().in_use, 2);
+    assert_ptr_equal(get(&cache, default_bytes), s[19]);
+    assert_ptr_equal(get(&cache, default_bytes), s[18]);
+    cc__stack_put(&cache, s[18]);
+    cc__stack_put(&cache, s[19]);
+    cc__stack_cache_shrink(&cache, 2);
+    assert_int_equal(cc__stack_stats().in_use, 2);
+    cc__stack_cache_shrink(&cache, 0);
+    assert_int_equal(cc__stack_stats().in_use, 0);
 }
 
 struct touch {
@@ -115,7 +133,7 @@ static void guard_is_below_every_stack(void **state) {
         s[i]->lo[0] = 1;
     }
     for (int i = 0; i < COUNT; i++) cc__stack_put(&cache, s[i]);
-    cc__stack_cache_drain(&cache);
+    cc__stack_cache_shrink(&cache, 0);
 }
 
 /* After use by very many, memory and page tables go back; what a few still use stays. */
@@ -130,7 +148,7 @@ static void idle_memory_goes_back(void **state) {
     assert_true(cc__stack_stats().slots >= count);
     for (size_t i = 0; i < count; i++)
         if (i % SURVIVORS_EACH != 0) cc__stack_put(&cache, s[i]);
-    cc__stack_cache_drain(&cache);
+    cc__stack_cache_shrink(&cache, 0);
     struct cc__stack_stats st = cc__stack_stats();
     assert_int_equal(st.in_use, (count + SURVIVORS_EACH - 1) / SURVIVORS_EACH);
     assert_true(st.idle_warm <= 256 + 2048 + count / 4); /* WARM_MAX, a slab or two, a quarter */
@@ -139,7 +157,7 @@ static void idle_memory_goes_back(void **state) {
     assert_int_equal(cc__stack_stats().idle_warm, 0);
     for (size_t i = 0; i < count; i += SURVIVORS_EACH) assert_int_equal(*top_page(s[i]), 1);
     for (size_t i = 0; i < count; i += SURVIVORS_EACH) cc__stack_put(&cache, s[i]);
-    cc__stack_cache_drain(&cache);
+    cc__stack_cache_shrink(&cache, 0);
     st = cc__stack_stats();
     assert_int_equal(st.in_use, 0);
     if (slabs > 3) assert_true(st.slabs < slabs); /* unmapped, except for a spare of each class */
@@ -154,7 +172,7 @@ static void ended_in_order_needs_no_trimming(void **state) {
     for (size_t i = 0; i < count; i++) use(s[i] = get(&cache, 32768));
     for (size_t i = 0; i < count; i++) cc__stack_put(&cache, s[i]);
     assert_true(cc__stack_stats().idle_warm <= 2048);
-    cc__stack_cache_drain(&cache);
+    cc__stack_cache_shrink(&cache, 0);
     cc__stack_trim();
 }
 
@@ -179,7 +197,7 @@ static void *churn(void *arg) {
     }
     for (int k = 0; k < HELD; k++)
         if (held[k] != NULL) cc__stack_put(&cache, held[k]);
-    cc__stack_cache_drain(&cache);
+    cc__stack_cache_shrink(&cache, 0);
     return NULL;
 }
 
@@ -213,7 +231,7 @@ static void exhaust_maps(void *arg) {
     }
     if (cc__stack_get(&cache, 0, &s) != 0) _exit(4); /* and it goes on when some are back */
     cc__stack_put(&cache, s);
-    cc__stack_cache_drain(&cache);
+    cc__stack_cache_shrink(&cache, 0);
     _exit(0);
 }
 
@@ -235,7 +253,7 @@ static void out_of_maps_is_a_clear_error(void **state) {
 }
 
 TEST_MAIN(cmocka_unit_test(classes_cover_all_sizes), cmocka_unit_test(all_classes_are_usable_to_both_ends),
-          cmocka_unit_test(last_used_is_first_reused), cmocka_unit_test(a_small_owner_takes_little),
+          cmocka_unit_test(last_used_is_first_reused), cmocka_unit_test(a_small_owner_takes_little), cmocka_unit_test(shrinking_keeps_the_warmest),
           cmocka_unit_test(guard_is_below_every_stack), cmocka_unit_test(idle_memory_goes_back),
           cmocka_unit_test(ended_in_order_needs_no_trimming), cmocka_unit_test(threads_share_the_pool),
           cmocka_unit_test(out_of_maps_is_a_clear_error))
