@@ -22,7 +22,7 @@ typedef struct cc_sched cc_sched;
 
 /* Names one fiber of a scheduler, also after its end. A value: copy it freely. */
 typedef struct cc_sched_fiber {
-    void    *priv_record;
+    void *priv_record;
     uint64_t priv_serial;
 } cc_sched_fiber;
 
@@ -36,15 +36,15 @@ enum {
 
 /* What a scheduler gives its fibers unless a push says otherwise. Zero means the default. */
 typedef struct cc_sched_attr {
-    size_t   stack_bytes; /* usable bytes, rounded up to a size class; 0: 262144 */
-    unsigned flags;       /* CC_FIBER_* */
+    size_t stack_bytes; /* usable bytes, rounded up to a size class; 0: 262144 */
+    unsigned flags;     /* CC_FIBER_* */
 } cc_sched_attr;
 
 /* What one fiber gets. Zero means: as the scheduler says. */
 typedef struct cc_sched_fiber_attr {
-    const char *name;        /* shown in reports; copied */
-    size_t      stack_bytes; /* usable bytes, rounded up to a size class */
-    unsigned    flags;       /* CC_FIBER_*, beside the scheduler's own */
+    const char *name;   /* shown in reports; copied */
+    size_t stack_bytes; /* usable bytes, rounded up to a size class */
+    unsigned flags;     /* CC_FIBER_*, beside the scheduler's own */
 } cc_sched_fiber_attr;
 
 /* Create a scheduler owned by the caller. attr may be NULL.

@@ -25,8 +25,7 @@ CC__COLD CC__NORETURN void cc__fail(const char *kind, const char *reason, const 
 typedef size_t cc__fail_context_fn(char *buf, size_t size);
 void cc__fail_set_context(cc__fail_context_fn *fn);
 
-#define CC_CHECK(cond, reason)                                                                         \
-    ((void)(CC__LIKELY(cond) || (cc__fail("misuse", (reason), __FILE__, __LINE__), 0)))
+#define CC_CHECK(cond, reason) ((void)(CC__LIKELY(cond) || (cc__fail("misuse", (reason), __FILE__, __LINE__), 0)))
 
 #if CCRT_ASSERT >= 1
 #define CC_ASSERT(cond) ((void)(CC__LIKELY(cond) || (cc__fail("assertion", #cond, __FILE__, __LINE__), 0)))

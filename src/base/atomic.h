@@ -28,8 +28,8 @@
 #define cc__sub_relaxed(p, v) atomic_fetch_sub_explicit((p), (v), memory_order_relaxed)
 #define cc__sub_acq_rel(p, v) atomic_fetch_sub_explicit((p), (v), memory_order_acq_rel)
 
-#define cc__or_relaxed(p, v)  atomic_fetch_or_explicit((p), (v), memory_order_relaxed)
-#define cc__or_acq_rel(p, v)  atomic_fetch_or_explicit((p), (v), memory_order_acq_rel)
+#define cc__or_relaxed(p, v) atomic_fetch_or_explicit((p), (v), memory_order_relaxed)
+#define cc__or_acq_rel(p, v) atomic_fetch_or_explicit((p), (v), memory_order_acq_rel)
 #define cc__and_relaxed(p, v) atomic_fetch_and_explicit((p), (v), memory_order_relaxed)
 #define cc__and_acq_rel(p, v) atomic_fetch_and_explicit((p), (v), memory_order_acq_rel)
 
@@ -39,17 +39,17 @@
 
 /* Compare and swap: true if *p was *expected and is now v; else *expected is what was seen (read with
  * the acquire half of the order, where it has one). The weak forms may fail for no reason: loops. */
-#define cc__cas_relaxed(p, expected, v)                                                                \
+#define cc__cas_relaxed(p, expected, v)                                                                                \
     atomic_compare_exchange_strong_explicit((p), (expected), (v), memory_order_relaxed, memory_order_relaxed)
-#define cc__cas_acquire(p, expected, v)                                                                \
+#define cc__cas_acquire(p, expected, v)                                                                                \
     atomic_compare_exchange_strong_explicit((p), (expected), (v), memory_order_acquire, memory_order_acquire)
-#define cc__cas_release(p, expected, v)                                                                \
+#define cc__cas_release(p, expected, v)                                                                                \
     atomic_compare_exchange_strong_explicit((p), (expected), (v), memory_order_release, memory_order_relaxed)
-#define cc__cas_acq_rel(p, expected, v)                                                                \
+#define cc__cas_acq_rel(p, expected, v)                                                                                \
     atomic_compare_exchange_strong_explicit((p), (expected), (v), memory_order_acq_rel, memory_order_acquire)
-#define cc__cas_weak_relaxed(p, expected, v)                                                           \
+#define cc__cas_weak_relaxed(p, expected, v)                                                                           \
     atomic_compare_exchange_weak_explicit((p), (expected), (v), memory_order_relaxed, memory_order_relaxed)
-#define cc__cas_weak_acq_rel(p, expected, v)                                                           \
+#define cc__cas_weak_acq_rel(p, expected, v)                                                                           \
     atomic_compare_exchange_weak_explicit((p), (expected), (v), memory_order_acq_rel, memory_order_acquire)
 
 #define cc__fence_acquire() atomic_thread_fence(memory_order_acquire)

@@ -6,12 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CC__LIKELY(x)   __builtin_expect(!!(x), 1)
+#define CC__LIKELY(x) __builtin_expect(!!(x), 1)
 #define CC__UNLIKELY(x) __builtin_expect(!!(x), 0)
-#define CC__NOINLINE    __attribute__((noinline))
-#define CC__NORETURN    __attribute__((noreturn))
-#define CC__COLD        __attribute__((cold, noinline))
-#define CC__UNUSED      __attribute__((unused))
+#define CC__NOINLINE __attribute__((noinline))
+#define CC__NORETURN __attribute__((noreturn))
+#define CC__COLD __attribute__((cold, noinline))
+#define CC__UNUSED __attribute__((unused))
 
 /* Built with ThreadSanitizer: gcc says so by a macro, clang by a feature. */
 #if defined(__SANITIZE_THREAD__)
@@ -31,7 +31,7 @@
 
 #define CC__COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
-#define CC__CONTAINER_OF(ptr, type, member) ((type *)(void *)((char *)(ptr) - offsetof(type, member)))
+#define CC__CONTAINER_OF(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 
 /* Round up or down to a multiple of a power of two. */
 static inline size_t cc__align_up(size_t n, size_t to) {

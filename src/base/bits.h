@@ -15,8 +15,8 @@
 #define CC__BITS_NONE SIZE_MAX
 
 struct cc__bits {
-    size_t            count; /* bits are 0 .. count-1 */
-    _Atomic uint64_t *word;  /* W, R: any thread.  [BT1] */
+    size_t count;           /* bits are 0 .. count-1 */
+    _Atomic uint64_t *word; /* W, R: any thread.  [BT1] */
 };
 
 /* How many words of memory a set of count bits takes. */

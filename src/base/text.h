@@ -7,7 +7,7 @@
 #include "base.h"
 
 struct cc__text {
-    char  *buf;
+    char *buf;
     size_t size; /* of buf; len never exceeds it */
     size_t len;
 };

@@ -35,6 +35,7 @@ CC__NOINLINE void cc__fiber_set_current(struct cc__fiber *f) {
 #endif
 
 static void attach_end(void *root) {
+    cc__hooks_fiber_end(root, true);
     cc__fiber_set_current(NULL);
     free(root);
 }

@@ -74,7 +74,7 @@ static inline void cc__fiber_set_current(struct cc__fiber *f) {
 #else
 
 struct cc__fiber *cc__fiber_current(void);
-void              cc__fiber_set_current(struct cc__fiber *f);
+void cc__fiber_set_current(struct cc__fiber *f);
 
 #endif
 

@@ -17,17 +17,17 @@
 #include "stack.h"
 
 struct cc__fiber {
-    struct cc__ctx     ctx;
-    unsigned           hooks;  /* CC__HOOK_*; 0: the quick switch */
+    struct cc__ctx ctx;
+    unsigned hooks;            /* CC__HOOK_*; 0: the quick switch */
     struct cc__strand *strand; /* the cc_sched fiber that runs on it, or NULL */
-    struct cc__stack  *stack;  /* NULL: a thread's root */
-    char              *lo;     /* bounds of the usable stack; a root's are known to ASan only */
-    size_t             bytes;
+    struct cc__stack *stack;   /* NULL: a thread's root */
+    char *lo;                  /* bounds of the usable stack; a root's are known to ASan only */
+    size_t bytes;
 
     void (*fn)(void *);
-    void       *arg;
-    uint64_t    serial; /* "fiber 7" in reports; 0: a root */
-    const char *name;   /* or NULL; borrowed from the layer above */
+    void *arg;
+    uint64_t serial;  /* "fiber 7" in reports; 0: a root */
+    const char *name; /* or NULL; borrowed from the layer above */
 
     struct cc__hook_state hook;
 };
@@ -40,8 +40,7 @@ int cc__fiber_attach(struct cc__fiber **current);
 /* A fiber on a stack of at least `bytes` usable bytes, from the cache. fresh: wipe a reused stack, so
  * that cc__fiber_stack_used() counts from zero.
  *   Returns    0; -ENOMEM */
-int cc__fiber_create(struct cc__fiber **out, struct cc__stack_cache *cache, size_t bytes, bool own_fpu,
-                     bool fresh);
+int cc__fiber_create(struct cc__fiber **out, struct cc__stack_cache *cache, size_t bytes, bool own_fpu, bool fresh);
 
 /* Give the stack back. The fiber is not running: it ended by cc__fiber_exit(), never began, or is
  * abandoned where it stopped, without unwinding. */

@@ -19,19 +19,19 @@
 #define NO_FAKE_FRAME __attribute__((no_sanitize("address")))
 
 /* Of the sanitizers' public interface; declared here because the library is built without them. */
-extern WEAK void  __sanitizer_start_switch_fiber(void **fake, const void *lo, size_t bytes);
-extern WEAK void  __sanitizer_finish_switch_fiber(void *fake, const void **from_lo, size_t *from_bytes);
-extern WEAK void  __asan_unpoison_memory_region(void const volatile *at, size_t bytes);
+extern WEAK void __sanitizer_start_switch_fiber(void **fake, const void *lo, size_t bytes);
+extern WEAK void __sanitizer_finish_switch_fiber(void *fake, const void **from_lo, size_t *from_bytes);
+extern WEAK void __asan_unpoison_memory_region(void const volatile *at, size_t bytes);
 extern WEAK void *__tsan_get_current_fiber(void);
 extern WEAK void *__tsan_create_fiber(unsigned flags);
-extern WEAK void  __tsan_destroy_fiber(void *fiber);
-extern WEAK void  __tsan_set_fiber_name(void *fiber, const char *name);
-extern WEAK void  __lsan_register_root_region(const void *at, size_t bytes);
-extern WEAK void  __lsan_unregister_root_region(const void *at, size_t bytes);
+extern WEAK void __tsan_destroy_fiber(void *fiber);
+extern WEAK void __tsan_set_fiber_name(void *fiber, const char *name);
+extern WEAK void __lsan_register_root_region(const void *at, size_t bytes);
+extern WEAK void __lsan_unregister_root_region(const void *at, size_t bytes);
 
 /* Of the C++ ABI: the thread's exception state. */
 struct cxx_globals {
-    void    *caught;
+    void *caught;
     unsigned uncaught;
 };
 extern WEAK struct cxx_globals *__cxa_get_globals(void);
@@ -93,10 +93,22 @@ void cc__hooks_fiber_begin(struct cc__fiber *f, bool root) {
     f->hook.fpu_own = FPU_NONE_YET;
 }
 
+/* The size of a fake stack, which ASan does not tell: a page, a byte for each smallest frame twice over,
+ * and 11 classes of frames, each of the stack's size between two bounds. Never more than that: LSan
+ * would walk on into a guard that it cannot see. */
+static size_t fake_bytes(const struct cc__fiber *f) {
+    unsigned log = 16;
+    while (log < 20 && (size_t)1 << log < f->bytes) log++;
+    return 4096 + ((size_t)1 << (log - 5)) + ((size_t)11 << log);
+}
+
 void cc__hooks_fiber_end(struct cc__fiber *f, bool root) {
+    if ((f->hooks & CC__HOOK_LSAN) != 0) {
+        if (f->lo != NULL) __lsan_unregister_root_region(f->lo, f->bytes);
+        if (f->hook.lsan_fake != NULL) __lsan_unregister_root_region(f->hook.lsan_fake, fake_bytes(f));
+    }
     if (root) return;
     if ((f->hooks & CC__HOOK_TSAN) != 0) __tsan_destroy_fiber(f->hook.tsan);
-    if ((f->hooks & CC__HOOK_LSAN) != 0) __lsan_unregister_root_region(f->lo, f->bytes);
     /* Frames that never returned left their red zones behind; the next user starts clean. */
     if ((f->hooks & CC__HOOK_ASAN) != 0) __asan_unpoison_memory_region(f->lo, f->bytes);
 }
@@ -144,9 +156,15 @@ NO_FAKE_FRAME void cc__hooks_arrive(struct cc__fiber *self) {
     size_t bytes;
     __sanitizer_finish_switch_fiber(self->hook.asan_fake, &lo, &bytes);
     struct cc__fiber *from = self->hook.asan_from;
+    bool lsan = (from->hooks & CC__HOOK_LSAN) != 0;
     if (from->stack == NULL) { /* a root: only the sanitizer knows where the thread's stack is */
+        if (lsan && from->lo == NULL) __lsan_register_root_region(lo, bytes);
         from->lo = (char *)(uintptr_t)lo;
         from->bytes = bytes;
+    }
+    if (lsan && from->hook.asan_fake != NULL && from->hook.lsan_fake == NULL) {
+        from->hook.lsan_fake = from->hook.asan_fake;
+        __lsan_register_root_region(from->hook.lsan_fake, fake_bytes(from));
     }
 }
 
@@ -161,6 +179,16 @@ NO_FAKE_FRAME void cc__hooks_abandon(struct cc__fiber *f) {
     __sanitizer_start_switch_fiber(NULL, lo, bytes);
     __sanitizer_finish_switch_fiber(ours, NULL, NULL);
     f->hook.asan_fake = NULL;
+}
+
+void cc__hooks_checks(bool on) {
+#if CCRT_HAVE_VALGRIND
+    if (on)
+        VALGRIND_ENABLE_ERROR_REPORTING;
+    else
+        VALGRIND_DISABLE_ERROR_REPORTING;
+#endif
+    (void)on;
 }
 
 unsigned cc__hooks_stack_begin(void *lo, void *hi) {

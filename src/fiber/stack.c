@@ -46,29 +46,29 @@ enum {
 #define SLAB_BYTES_MAX ((size_t)512 << 20) /* fewer slots for large classes */
 
 struct cc__slab {
-    struct cc__node   node;   /* on its class's list while it has idle or fresh slots */
-    unsigned          cls;
-    unsigned          slots;
-    unsigned          fresh;  /* slots from here on were never given out and have no guard yet */
-    unsigned          idle;   /* how many are on the list below */
-    unsigned          warm;   /* how many of those have memory */
-    struct cc__stack *list;   /* idle ones, last used first */
-    char             *base;
-    struct cc__stack  slot[]; /* records of all */
+    struct cc__node node; /* on its class's list while it has idle or fresh slots */
+    unsigned cls;
+    unsigned slots;
+    unsigned fresh;         /* slots from here on were never given out and have no guard yet */
+    unsigned idle;          /* how many are on the list below */
+    unsigned warm;          /* how many of those have memory */
+    struct cc__stack *list; /* idle ones, last used first */
+    char *base;
+    struct cc__stack slot[]; /* records of all */
 };
 
 struct stack_class {
-    struct cc__list open;       /* slabs with idle or fresh slots, fuller ones first */
-    unsigned        next_slots; /* of the slab to be made next */
-    unsigned        spare;      /* slabs all of whose slots are idle or fresh */
-    size_t          warm;       /* idle warm stacks in all slabs */
-    size_t          slabs, slots, idle;
+    struct cc__list open; /* slabs with idle or fresh slots, fuller ones first */
+    unsigned next_slots;  /* of the slab to be made next */
+    unsigned spare;       /* slabs all of whose slots are idle or fresh */
+    size_t warm;          /* idle warm stacks in all slabs */
+    size_t slabs, slots, idle;
     struct cc__slab *last; /* the slab that stacks came back to last, or NULL */
 };
 
 static struct {
-    cc__lock           lock; /* guards all of this, and all slabs */
-    bool               said_no_maps;
+    cc__lock lock; /* guards all of this, and all slabs */
+    bool said_no_maps;
     struct stack_class cls[CC__STACK_CLASSES];
 } pool = {.lock = CC__LOCK_INIT};
 

@@ -18,23 +18,23 @@ enum { CC__STACK_CLASSES = 17 };
 
 /* One stack, in use or idle. Its record never moves and outlives its use. */
 struct cc__stack {
-    struct cc__stack *next;     /* while idle */
-    struct cc__slab  *slab;
-    char             *lo;       /* lowest usable byte; the guard is below */
-    unsigned          valgrind; /* an id */
-    bool              warm;     /* has been used since its memory was last given back */
+    struct cc__stack *next; /* while idle */
+    struct cc__slab *slab;
+    char *lo;          /* lowest usable byte; the guard is below */
+    unsigned valgrind; /* an id */
+    bool warm;         /* has been used since its memory was last given back */
 };
 
 /* An owner's own few idle stacks: no lock, last used first. Zero is an empty one. */
 struct cc__stack_cache {
     struct cc__stack *idle[CC__STACK_CLASSES];
-    uint8_t           count[CC__STACK_CLASSES];
-    uint8_t           batch[CC__STACK_CLASSES]; /* how many the last refill asked for */
+    uint8_t count[CC__STACK_CLASSES];
+    uint8_t batch[CC__STACK_CLASSES]; /* how many the last refill asked for */
 };
 
 /* The class whose stacks hold at least `bytes`; bytes is at most CC__STACK_BYTES_MAX. */
 unsigned cc__stack_class(size_t bytes);
-size_t   cc__stack_class_bytes(unsigned cls);
+size_t cc__stack_class_bytes(unsigned cls);
 
 size_t cc__stack_bytes(const struct cc__stack *s);
 /* Which stack of its slab it is: spreads what lies at the tops over the cache. */

@@ -29,7 +29,7 @@
 /* Room for a program's own handler beside the machine state the kernel saves (11 KiB with AMX). */
 enum { ALT_STACK_ROOM = 64 * 1024 };
 
-static cc__fault_fn *fault_fn;         /* W: once, before the handler is in place */
+static cc__fault_fn *fault_fn;          /* W: once, before the handler is in place */
 static struct sigaction fault_previous; /* the same */
 
 static void previous_call(int sig, siginfo_t *info, void *context) {

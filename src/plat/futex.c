@@ -21,8 +21,8 @@ int cc__futex_wait(_Atomic uint32_t *word, uint32_t expect, int64_t deadline_ns)
         until = &ts;
     }
     int saved = errno;
-    long rc = syscall(SYS_futex, word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expect, until, NULL,
-                      FUTEX_BITSET_MATCH_ANY);
+    long rc =
+        syscall(SYS_futex, word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expect, until, NULL, FUTEX_BITSET_MATCH_ANY);
     int err = rc == 0 ? 0 : errno;
     errno = saved;
     return err == EAGAIN || err == ETIMEDOUT ? -err : 0; /* EINTR: woken for no reason */

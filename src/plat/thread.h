@@ -46,7 +46,7 @@ void cc__lock_drop(cc__lock *l);
  *   Returns    0; -EAGAIN too many purposes in this process; -ENOMEM */
 struct cc__at_end {
     void (*fn)(void *);
-    bool          made;
+    bool made;
     pthread_key_t key;
 };
 int cc__at_end_arm(struct cc__at_end *a, void *arg);

@@ -22,6 +22,12 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#if CCRT_HAVE_VALGRIND
+#include <valgrind/valgrind.h>
+#else
+#define RUNNING_ON_VALGRIND 0
+#endif
+
 /* Not in the C library's headers yet. */
 enum { VM_MADV_POPULATE_WRITE = 23, VM_MADV_GUARD_INSTALL = 102, VM_MADV_GUARD_REMOVE = 103, VM_PIDFD_SELF = -10000 };
 #ifndef SYS_process_madvise
@@ -73,19 +79,11 @@ void cc__vm_unmap(void *at, size_t bytes) {
     errno = saved;
 }
 
-void cc__vm_commit(void *at, size_t bytes, size_t stride, size_t count) {
-    int saved = errno;
-    for (size_t done = 0, n = 1; done < count && n > 0; done += n)
-        n = advise_batch((char *)at + done * stride, bytes, stride, count - done, VM_MADV_POPULATE_WRITE);
-    errno = saved;
-}
-
 void cc__vm_discard(void *at, size_t bytes) {
     int saved = errno;
     madvise(at, bytes, MADV_DONTNEED);
     errno = saved;
 }
-
 
 /* Whether the kernel can no longer write there. Asked of it by a system call that writes to memory: an
  * emulator may accept advice it does not know and do nothing. */
@@ -100,7 +98,9 @@ static int guard_probe(void) {
     int way = GUARD_MPROTECT;
     if (madvise(at, page, VM_MADV_GUARD_INSTALL) == 0 && guard_holds(at)) {
         char *second = (char *)at + page;
-        bool batched = advise_batch(second, page, page, 1, VM_MADV_GUARD_INSTALL) == 1 && guard_holds(second);
+        /* valgrind does not know the call and says so at length. */
+        bool batched = !RUNNING_ON_VALGRIND && advise_batch(second, page, page, 1, VM_MADV_GUARD_INSTALL) == 1 &&
+                       guard_holds(second);
         way = batched ? GUARD_LIGHT_BATCH : GUARD_LIGHT_SINGLE;
     }
     munmap(at, 2 * page);
@@ -160,6 +160,14 @@ int cc__vm_guard_install(void *at, size_t bytes, size_t stride, size_t count) {
     }
     errno = saved;
     return done == count ? 0 : -ENOMEM;
+}
+
+void cc__vm_commit(void *at, size_t bytes, size_t stride, size_t count) {
+    if (guard_find_way() != GUARD_LIGHT_BATCH) return;
+    int saved = errno;
+    for (size_t done = 0, n = 1; done < count && n > 0; done += n)
+        n = advise_batch((char *)at + done * stride, bytes, stride, count - done, VM_MADV_POPULATE_WRITE);
+    errno = saved;
 }
 
 void *cc__vm_lowest_resident(void *at, size_t bytes) {

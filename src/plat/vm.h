@@ -11,12 +11,8 @@ size_t cc__vm_page_bytes(void);
 /* Map zeroed, readable and writable memory that is committed page by page on first touch, in small
  * pages only (no transparent huge pages). bytes is a multiple of the page size.
  *   Returns    0; -ENOMEM */
-int  cc__vm_map(void **out, size_t bytes);
+int cc__vm_map(void **out, size_t bytes);
 void cc__vm_unmap(void *at, size_t bytes);
-
-/* Commit `count` ranges before they are touched, in few system calls: cheaper than a fault each. A
- * hint: what the kernel does not do is committed on touch. */
-void cc__vm_commit(void *at, size_t bytes, size_t stride, size_t count);
 
 /* Give the pages back to the system; they read as zero afterwards. Guards stay. */
 void cc__vm_discard(void *at, size_t bytes);
@@ -35,6 +31,10 @@ void cc__vm_guard_force(enum cc__vm_guard kind);
  * again).
  *   Returns    0; -ENOMEM out of memory, or (MPROTECT) out of maps */
 int cc__vm_guard_install(void *at, size_t bytes, size_t stride, size_t count);
+
+/* Commit `count` ranges before they are touched, in few system calls: cheaper than a fault each. A
+ * hint: what the kernel does not do is committed on touch. */
+void cc__vm_commit(void *at, size_t bytes, size_t stride, size_t count);
 
 /* The lowest address in [at, at + bytes) whose page is resident, or NULL. */
 void *cc__vm_lowest_resident(void *at, size_t bytes);

@@ -34,22 +34,24 @@
 #ifndef CC_FIBER_STACK_SIZE
 #define CC_FIBER_STACK_SIZE 262144
 #endif
+_Static_assert(CC_FIBER_STACK_SIZE > 0 && CC_FIBER_STACK_SIZE <= CC_STACK_BYTES_MAX,
+               "CC_FIBER_STACK_SIZE is out of range");
 
 enum strand_state { STRAND_FREE, STRAND_ALIVE, STRAND_ENDED };
 
 struct cc__strand {
-    struct cc__link   link;  /* in ready, or on the free list */
+    struct cc__link link;    /* in ready, or on the free list */
     struct cc__fiber *fiber; /* NULL before the first run and after the end */
-    cc_sched         *sched;
+    cc_sched *sched;
     void *(*fn)(void *);
-    void    *value; /* argument, then result */
-    char    *name;  /* own copy, or NULL */
+    void *value; /* argument, then result */
+    char *name;  /* own copy, or NULL */
     uint64_t serial;
-    uint32_t used;  /* stack bytes at the end, if measured */
-    uint8_t  cls;   /* of its stack */
-    uint8_t  flags; /* CC_FIBER_* */
-    uint8_t  state;
-    bool     kept;  /* somebody holds a handle: the record stays until the result is taken */
+    uint32_t used; /* stack bytes at the end, if measured */
+    uint8_t cls;   /* of its stack */
+    uint8_t flags; /* CC_FIBER_* */
+    uint8_t state;
+    bool kept; /* somebody holds a handle: the record stays until the result is taken */
 };
 _Static_assert(sizeof(struct cc__strand) == 64, "a strand is one cache line");
 
@@ -58,24 +60,24 @@ enum { CHUNK_MIN = 32, CHUNK_MAX = 4096, FLAGS_ALL = CC_FIBER_OWN_FPU | CC_FIBER
 
 /* Records are made by the chunk and live until the scheduler is destroyed. */
 struct chunk {
-    struct chunk     *next;
-    size_t            count;
+    struct chunk *next;
+    size_t count;
     struct cc__strand strand[];
 };
 
 struct cc_sched {
-    struct cc__fifo   ready;
-    struct cc__fiber *home;     /* who is in next or run; NULL: nobody */
-    bool              stepping; /* in next: come home after every step */
-    int               error;    /* why the run must stop, or 0 */
-    int               alive;
-    struct cc__fiber *ended;    /* just went home for good: its stack is to be put away */
+    struct cc__fifo ready;
+    struct cc__fiber *home; /* who is in next or run; NULL: nobody */
+    bool stepping;          /* in next: come home after every step */
+    int error;              /* why the run must stop, or 0 */
+    int alive;
+    struct cc__fiber *ended; /* just went home for good: its stack is to be put away */
     struct cc__fiber *owner;
 
-    struct cc__strand     *free;
-    struct chunk          *chunks;
-    uint64_t               serial; /* of the strand pushed last */
-    uint8_t                cls, flags;
+    struct cc__strand *free;
+    struct chunk *chunks;
+    uint64_t serial; /* of the strand pushed last */
+    uint8_t cls, flags;
     struct cc__stack_cache cache;
 };
 
@@ -174,6 +176,7 @@ static int strand_push(cc_sched *s, void *(*fn)(void *), void *arg, struct cc__s
         if (rc != 0) return rc;
     }
     struct cc__strand *t = s->free;
+    CC_ASSERT(t != NULL);
     s->free = strand_of(t->link.next);
     t->fn = fn;
     t->value = arg;
@@ -196,8 +199,7 @@ int cc_sched_push(cc_sched *s, void *(*fn)(void *), void *arg) {
     return strand_push(s, fn, arg, &t);
 }
 
-int cc_sched_spawn(cc_sched *s, const cc_sched_fiber_attr *attr, void *(*fn)(void *), void *arg,
-                   cc_sched_fiber *out) {
+int cc_sched_spawn(cc_sched *s, const cc_sched_fiber_attr *attr, void *(*fn)(void *), void *arg, cc_sched_fiber *out) {
     static const cc_sched_fiber_attr defaults = {0};
     if (s == NULL || fn == NULL || out == NULL) return -EINVAL;
     if (attr == NULL) attr = &defaults;

@@ -476,13 +476,12 @@ static void very_many_fibers(void **state) {
 
 /* The overflow comes first: cmocka puts handlers of its own over ours for every test after the first. */
 TEST_MAIN(cmocka_unit_test(overflow_names_fiber_and_size), cmocka_unit_test(fibers_take_turns_in_order),
-          cmocka_unit_test(next_runs_one_step),
-          cmocka_unit_test(next_and_run_mix), cmocka_unit_test(results_are_taken_once),
-          cmocka_unit_test(stale_handles_are_detected), cmocka_unit_test(names_and_self),
-          cmocka_unit_test(outside_a_fiber_resched_is_refused), cmocka_unit_test(a_running_fiber_may_push),
-          cmocka_unit_test(stepping_from_inside_is_refused), cmocka_unit_test(what_never_ends_is_destroyed),
-          cmocka_unit_test(schedulers_nest), cmocka_unit_test(nested_fibers_reach_the_outer_scheduler),
-          cmocka_unit_test(a_sibling_is_not_the_owner), cmocka_unit_test(bad_arguments_are_refused),
-          cmocka_unit_test(stack_sizes_and_their_use), cmocka_unit_test(rounding_modes_are_own_on_request),
-          cmocka_unit_test(destroying_from_inside_aborts),
+          cmocka_unit_test(next_runs_one_step), cmocka_unit_test(next_and_run_mix),
+          cmocka_unit_test(results_are_taken_once), cmocka_unit_test(stale_handles_are_detected),
+          cmocka_unit_test(names_and_self), cmocka_unit_test(outside_a_fiber_resched_is_refused),
+          cmocka_unit_test(a_running_fiber_may_push), cmocka_unit_test(stepping_from_inside_is_refused),
+          cmocka_unit_test(what_never_ends_is_destroyed), cmocka_unit_test(schedulers_nest),
+          cmocka_unit_test(nested_fibers_reach_the_outer_scheduler), cmocka_unit_test(a_sibling_is_not_the_owner),
+          cmocka_unit_test(bad_arguments_are_refused), cmocka_unit_test(stack_sizes_and_their_use),
+          cmocka_unit_test(rounding_modes_are_own_on_request), cmocka_unit_test(destroying_from_inside_aborts),
           cmocka_unit_test(thousands_of_schedulers), cmocka_unit_test(very_many_fibers))

@@ -5,7 +5,8 @@
  * can fail made to fail, for N = 1, 2, ... until a run has no failure. Each run is a process of its own, so
  * that what is set up once is set up, and may fail, every time. Sanitizers and valgrind look for leaks.
  * A second scenario lets everything fail from the Nth call on, until the error is seen.
- * Link: -Wl,--wrap=malloc,--wrap=calloc,--wrap=strdup,--wrap=mmap,--wrap=mprotect,--wrap=madvise,--wrap=syscall,--wrap=pthread_key_create,--wrap=pthread_setspecific
+ * Link: -Wl,--wrap=malloc,--wrap=calloc,--wrap=strdup,--wrap=mmap,--wrap=mprotect
+ * Link: -Wl,--wrap=madvise,--wrap=syscall,--wrap=pthread_key_create,--wrap=pthread_setspecific
  * Not with: thread
  * Timeout: 120
  */
@@ -32,21 +33,21 @@ void *__real_malloc(size_t n);
 void *__real_calloc(size_t n, size_t size);
 char *__real_strdup(const char *s);
 void *__real_mmap(void *at, size_t n, int prot, int flags, int fd, off_t offset);
-int   __real_mprotect(void *at, size_t n, int prot);
-int   __real_madvise(void *at, size_t n, int advice);
-long  __real_syscall(long number, long a, long b, long c, long d, long e, long f);
-int   __real_pthread_key_create(pthread_key_t *key, void (*fn)(void *));
-int   __real_pthread_setspecific(pthread_key_t key, const void *value);
+int __real_mprotect(void *at, size_t n, int prot);
+int __real_madvise(void *at, size_t n, int advice);
+long __real_syscall(long number, long a, long b, long c, long d, long e, long f);
+int __real_pthread_key_create(pthread_key_t *key, void (*fn)(void *));
+int __real_pthread_setspecific(pthread_key_t key, const void *value);
 
 void *__wrap_malloc(size_t n);
 void *__wrap_calloc(size_t n, size_t size);
 char *__wrap_strdup(const char *s);
 void *__wrap_mmap(void *at, size_t n, int prot, int flags, int fd, off_t offset);
-int   __wrap_mprotect(void *at, size_t n, int prot);
-int   __wrap_madvise(void *at, size_t n, int advice);
-long  __wrap_syscall(long number, long a, long b, long c, long d, long e, long f);
-int   __wrap_pthread_key_create(pthread_key_t *key, void (*fn)(void *));
-int   __wrap_pthread_setspecific(pthread_key_t key, const void *value);
+int __wrap_mprotect(void *at, size_t n, int prot);
+int __wrap_madvise(void *at, size_t n, int advice);
+long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f);
+int __wrap_pthread_key_create(pthread_key_t *key, void (*fn)(void *));
+int __wrap_pthread_setspecific(pthread_key_t key, const void *value);
 
 void *__wrap_malloc(size_t n) {
     return fails() ? NULL : __real_malloc(n);

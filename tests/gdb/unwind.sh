@@ -10,7 +10,7 @@ command -v gdb >/dev/null || { echo "no gdb"; exit 77; }
 out=$(gdb -batch -nx -ex 'set debuginfod enabled off' -ex 'set confirm off' -ex 'break *cc__ctx_resume' \
     -ex 'ignore 1 3' -ex run -ex bt "$program" 2>&1) || { echo "$out"; exit 1; }
 if grep -q 'ptrace: Operation not permitted' <<<"$out"; then exit 77; fi
-frames=$(grep -E '^#[0-9]+ ' <<<"$out" | grep -oE '(in |^#0 +)?[a-z_0-9]+ \(' | grep -oE '[a-z_0-9]+ \(' | tr -d ' (' | tr '\n' ' ')
+frames=$(grep -E '^#[0-9]+ ' <<<"$out" | grep -oE '[a-z_0-9]+ \(' | tr -d ' (' | tr '\n' ' ')
 expected='cc_resched level3 level2 level1 body strand_main fiber_entry cc__ctx_entry '
 case "$frames" in
     *"$expected") echo "frames: $frames" ;;

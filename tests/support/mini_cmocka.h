@@ -14,7 +14,8 @@ struct CMUnitTest {
     void (*test_func)(void **state);
 };
 
-#define cmocka_unit_test(f) {#f, f}
+#define cmocka_unit_test(f)                                                                                            \
+    { #f, f }
 
 static int mini_skipped;
 
@@ -34,27 +35,30 @@ static inline int mini_run(const struct CMUnitTest *tests, size_t count) {
 }
 #define cmocka_run_group_tests(tests, setup, teardown) mini_run((tests), sizeof(tests) / sizeof((tests)[0]))
 
-#define mini_check(cond, ...)                                                                          \
-    ((cond) ? (void)0                                                                                  \
+#define mini_check(cond, ...)                                                                                          \
+    ((cond) ? (void)0                                                                                                  \
             : (printf("%s:%d: ", __FILE__, __LINE__), printf(__VA_ARGS__), putchar('\n'), fflush(stdout), exit(1)))
 
 #define print_message(...) printf(__VA_ARGS__)
-#define fail_msg(...)      mini_check(0, __VA_ARGS__)
-#define skip()             do { mini_skipped = 1; return; } while (0)
+#define fail_msg(...) mini_check(0, __VA_ARGS__)
+#define skip()                                                                                                         \
+    do {                                                                                                               \
+        mini_skipped = 1;                                                                                              \
+        return;                                                                                                        \
+    } while (0)
 
-#define assert_true(x)     mini_check((x), "%s", #x)
-#define assert_false(x)    mini_check(!(x), "not: %s", #x)
+#define assert_true(x) mini_check((x), "%s", #x)
+#define assert_false(x) mini_check(!(x), "not: %s", #x)
 #define assert_non_null(p) mini_check((p) != NULL, "%s is NULL", #p)
-#define assert_null(p)     mini_check((p) == NULL, "%s is not NULL", #p)
-#define assert_int_equal(a, b)                                                                         \
+#define assert_null(p) mini_check((p) == NULL, "%s is not NULL", #p)
+#define assert_int_equal(a, b)                                                                                         \
     mini_check((intmax_t)(a) == (intmax_t)(b), "%s is %jd, not %s, %jd", #a, (intmax_t)(a), #b, (intmax_t)(b))
-#define assert_int_not_equal(a, b)                                                                     \
-    mini_check((intmax_t)(a) != (intmax_t)(b), "%s is %s, %jd", #a, #b, (intmax_t)(b))
-#define assert_ptr_equal(a, b)       mini_check((const void *)(a) == (const void *)(b), "%s is not %s", #a, #b)
-#define assert_ptr_not_equal(a, b)   mini_check((const void *)(a) != (const void *)(b), "%s is %s", #a, #b)
-#define assert_string_equal(a, b)    mini_check(strcmp((a), (b)) == 0, "%s is \"%s\", not \"%s\"", #a, (a), (b))
+#define assert_int_not_equal(a, b) mini_check((intmax_t)(a) != (intmax_t)(b), "%s is %s, %jd", #a, #b, (intmax_t)(b))
+#define assert_ptr_equal(a, b) mini_check((const void *)(a) == (const void *)(b), "%s is not %s", #a, #b)
+#define assert_ptr_not_equal(a, b) mini_check((const void *)(a) != (const void *)(b), "%s is %s", #a, #b)
+#define assert_string_equal(a, b) mini_check(strcmp((a), (b)) == 0, "%s is \"%s\", not \"%s\"", #a, (a), (b))
 #define assert_memory_equal(a, b, n) mini_check(memcmp((a), (b), (n)) == 0, "%s differs from %s", #a, #b)
-#define assert_in_range(v, lo, hi)                                                                     \
+#define assert_in_range(v, lo, hi)                                                                                     \
     mini_check((uintmax_t)(v) >= (uintmax_t)(lo) && (uintmax_t)(v) <= (uintmax_t)(hi), "%s is %ju", #v, (uintmax_t)(v))
 
 #endif /* CCRT_TESTS_MINI_CMOCKA_H */

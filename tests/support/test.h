@@ -43,10 +43,10 @@
 #define TEST_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Run a group; the tests are `static void name(void **state)`. */
-#define TEST_MAIN(...)                                                                                 \
-    int main(void) {                                                                                   \
-        const struct CMUnitTest tests[] = {__VA_ARGS__};                                               \
-        return cmocka_run_group_tests(tests, NULL, NULL);                                              \
+#define TEST_MAIN(...)                                                                                                 \
+    int main(void) {                                                                                                   \
+        const struct CMUnitTest tests[] = {__VA_ARGS__};                                                               \
+        return cmocka_run_group_tests(tests, NULL, NULL);                                                              \
     }
 
 /* A seed for this run, printed once: CC_TEST_SEED if set, else the clock. */
@@ -82,6 +82,9 @@ static inline TEST_UNUSED int test_in_child(void (*fn)(void *), void *arg, char 
         dup2(pipe_fd[1], STDERR_FILENO);
         close(pipe_fd[0]);
         close(pipe_fd[1]);
+        /* cmocka's handlers would take the child back into the group of tests. */
+        const int fatal[] = {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE};
+        for (size_t i = 0; i < TEST_COUNT_OF(fatal); i++) signal(fatal[i], SIG_DFL);
         fn(arg);
         _exit(0);
     }
@@ -98,7 +101,8 @@ static inline TEST_UNUSED int test_in_child(void (*fn)(void *), void *arg, char 
     err[at] = 0;
     close(pipe_fd[0]);
     int status;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
     return status;
 }
 

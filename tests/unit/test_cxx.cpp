@@ -21,8 +21,11 @@ static void expect(bool ok, const char *what) {
 
 struct noisy {
     const char *name;
-    explicit noisy(const char *n) : name(n) {}
-    ~noisy() { trail += name; }
+    explicit noisy(const char *n) : name(n) {
+    }
+    ~noisy() {
+        trail += name;
+    }
 };
 
 static void throw_after_switch() {

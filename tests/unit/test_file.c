@@ -63,7 +63,7 @@ static void begin(const char *text, size_t n) {
     FILE *f = fopen(file, "w");
     assert_non_null(f);
     assert_int_equal(fwrite(text, 1, n, f), n);
-    assert_int_equal(fclose(f), 0);
+    assert_true(fclose(f) == 0);
     lowest_fd = lowest_free_fd();
     errno = 77;
 }

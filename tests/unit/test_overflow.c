@@ -22,11 +22,11 @@ static void run_on_fiber(void (*fn)(void *), size_t bytes, const char *name) {
 }
 
 /* Recursion that a compiler cannot turn into a loop, in frames of the given size. */
-#define RECURSION(name, frame_bytes)                                                                   \
-    static __attribute__((noinline)) int name(int n) {                                                 \
-        volatile char frame[frame_bytes];                                                              \
-        frame[0] = (char)n; /* the low end only: the rest of the frame is stepped over */              \
-        return (n < 0 ? 0 : name(n + 1)) + frame[0];                                                   \
+#define RECURSION(name, frame_bytes)                                                                                   \
+    static __attribute__((noinline)) int name(int n) {                                                                 \
+        volatile char frame[frame_bytes];                                                                              \
+        frame[0] = (char)n; /* the low end only: the rest of the frame is stepped over */                              \
+        return (n < 0 ? 0 : name(n + 1)) + frame[0];                                                                   \
     }
 RECURSION(recurse_small, 64)
 RECURSION(recurse_32k, 32 * 1024)

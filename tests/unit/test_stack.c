@@ -205,7 +205,8 @@ static void threads_share_the_pool(void **state) {
     (void)state;
     pthread_t thread[4];
     uint64_t seed = test_seed();
-    for (uint64_t i = 0; i < 4; i++) assert_int_equal(pthread_create(&thread[i], NULL, churn, (void *)(uintptr_t)(seed + i)), 0);
+    for (uint64_t i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, churn, (void *)(uintptr_t)(seed + i)), 0);
     for (int i = 0; i < 4; i++) pthread_join(thread[i], NULL);
     assert_int_equal(cc__stack_stats().in_use, 0);
 }
@@ -253,7 +254,7 @@ static void out_of_maps_is_a_clear_error(void **state) {
 }
 
 TEST_MAIN(cmocka_unit_test(classes_cover_all_sizes), cmocka_unit_test(all_classes_are_usable_to_both_ends),
-          cmocka_unit_test(last_used_is_first_reused), cmocka_unit_test(a_small_owner_takes_little), cmocka_unit_test(shrinking_keeps_the_warmest),
-          cmocka_unit_test(guard_is_below_every_stack), cmocka_unit_test(idle_memory_goes_back),
-          cmocka_unit_test(ended_in_order_needs_no_trimming), cmocka_unit_test(threads_share_the_pool),
-          cmocka_unit_test(out_of_maps_is_a_clear_error))
+          cmocka_unit_test(last_used_is_first_reused), cmocka_unit_test(a_small_owner_takes_little),
+          cmocka_unit_test(shrinking_keeps_the_warmest), cmocka_unit_test(guard_is_below_every_stack),
+          cmocka_unit_test(idle_memory_goes_back), cmocka_unit_test(ended_in_order_needs_no_trimming),
+          cmocka_unit_test(threads_share_the_pool), cmocka_unit_test(out_of_maps_is_a_clear_error))

@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-enum { PAGES_MAX = 700, GUARD_INSTALL = 102, ADVICE_BOGUS = 12345 };
+enum { PAGES_MAX = 700, GUARD_INSTALL = 102 };
 #ifndef SYS_process_madvise
 #define SYS_process_madvise 440
 #endif
@@ -30,10 +30,14 @@ int __wrap_mprotect(void *at, size_t bytes, int prot);
 long __real_syscall(long number, ...);
 long __wrap_syscall(long number, ...);
 
+static size_t page;
+
 static struct {
     bool mmap_fails;
     bool no_light;       /* a kernel before 6.13 */
     bool no_batch;       /* one that refuses process_madvise() for guards */
+    bool light_lies;     /* an emulator that says yes to any advice and passes over it */
+    bool batch_lies;     /* the same, for process_madvise() */
     size_t batch_takes;  /* ranges that one call does before it stops short; 0: all */
     size_t batch_total;  /* ranges that all calls do before the next is refused; 0: all */
     size_t fail_install; /* the Nth single guard fails; 0: none */
@@ -60,6 +64,7 @@ int __wrap_madvise(void *at, size_t bytes, int advice) {
     if (advice == GUARD_INSTALL) {
         seen.installs++;
         if (told.no_light) return refuse(EINVAL);
+        if (told.light_lies) return 0;
         if (told.fail_install != 0 && seen.installs == told.fail_install) return refuse(ENOMEM);
     }
     return __real_madvise(at, bytes, advice);
@@ -78,14 +83,19 @@ static long batch(int pidfd, const void *range, size_t count, int advice, int fl
     if (told.batch_total != 0 && told.batch_total - seen.ranges < count) count = told.batch_total - seen.ranges;
     if (count == 0) return refuse(ENOMEM);
     seen.ranges += count;
+    if (told.batch_lies) return (long)(count * page);
     return __real_syscall(SYS_process_madvise, pidfd, range, count, advice, flags);
 }
 
-/* The one call that goes this way; its arguments are read as they were passed. */
+/* The two calls that go this way; their arguments are read as they were passed. */
 long __wrap_syscall(long number, ...) {
     va_list list;
-    if (number != SYS_process_madvise) return refuse(ENOSYS);
     va_start(list, number);
+    if (number != SYS_process_madvise) {
+        void *only = va_arg(list, void *);
+        va_end(list);
+        return __real_syscall(number, only);
+    }
     int pidfd = va_arg(list, int);
     const void *range = va_arg(list, const void *);
     size_t count = va_arg(list, size_t);
@@ -97,7 +107,6 @@ long __wrap_syscall(long number, ...) {
 
 /* ---- which pages fault ---- */
 
-static size_t page;
 static sigjmp_buf touched_in_vain;
 
 static void leave(int sig) {
@@ -151,19 +160,10 @@ static char *map(size_t pages) {
     return at;
 }
 
-/* Whether advice this system has never heard of is refused. An emulator that passes over it says yes to
- * guards that it does not make. */
-static bool advice_is_checked(void) {
-    char *at = map(1);
-    bool checked = __real_madvise(at, page, ADVICE_BOGUS) != 0;
-    cc__vm_unmap(at, page);
-    return checked;
-}
-
 static bool have_light(void) {
     be_told_nothing();
     cc__vm_guard_force(CC__VM_GUARD_LIGHT);
-    return advice_is_checked() && cc__vm_guard_kind() == CC__VM_GUARD_LIGHT;
+    return cc__vm_guard_kind() == CC__VM_GUARD_LIGHT;
 }
 
 /* ---- both kinds ---- */
@@ -253,9 +253,28 @@ static void kernel_without_batches_gets_single_ones(void **state) {
     told.no_batch = true;
     cc__vm_guard_force(CC__VM_GUARD_LIGHT);
     assert_int_equal(cc__vm_guard_kind(), CC__VM_GUARD_LIGHT);
-    assert_int_equal(seen.batches, 1);
+    size_t asked = seen.batches; /* once, or not at all under valgrind */
+    assert_true(asked <= 1);
     guards_work();
-    assert_int_equal(seen.batches, 1);
+    assert_int_equal(seen.batches, asked);
+    assert_int_equal(seen.installs, 1 + 5 + 2);
+    be_told_nothing();
+}
+
+/* Yes is not enough: what is said to be a guard must be one. */
+static void emulator_is_not_believed(void **state) {
+    (void)state;
+    be_told_nothing();
+    told.light_lies = true;
+    cc__vm_guard_force(CC__VM_GUARD_LIGHT);
+    assert_int_equal(cc__vm_guard_kind(), CC__VM_GUARD_MPROTECT);
+    guards_work();
+    if (!have_light()) skip();
+    be_told_nothing();
+    told.batch_lies = true;
+    cc__vm_guard_force(CC__VM_GUARD_LIGHT);
+    assert_int_equal(cc__vm_guard_kind(), CC__VM_GUARD_LIGHT);
+    guards_work();
     assert_int_equal(seen.installs, 1 + 5 + 2);
     be_told_nothing();
 }
@@ -294,7 +313,7 @@ static void probe_without_memory_asks_again(void **state) {
     told.mmap_fails = false;
     row_is(at, ".");
     assert_int_equal(cc__vm_guard_install(at, page, page, 1), 0);
-    if (advice_is_checked()) row_is(at, "#");
+    row_is(at, "#");
     cc__vm_unmap(at, page);
 }
 
@@ -400,7 +419,7 @@ static void very_many_guards(void **state) {
     char err[64], want[16];
     size_t limit = maps_limit();
     bool light = have_light();
-    if (test_scaled(20) != 20 || !advice_is_checked()) skip();
+    if (test_scaled(20) != 20) skip();
     if (light) {
         assert_int_equal(test_in_child(install_very_many, &light, err, sizeof err), 0);
         assert_string_equal(err, "0");
@@ -412,8 +431,19 @@ static void very_many_guards(void **state) {
     assert_string_equal(err, want);
 }
 
+/* Whether an inaccessible page can be asked about: not under every emulator. */
+static bool residence_is_told(void) {
+    unsigned char vec;
+    char *at = map(1);
+    __real_mprotect(at, page, PROT_NONE);
+    bool told_it = mincore(at, page, &vec) == 0;
+    cc__vm_unmap(at, page);
+    return told_it;
+}
+
 static void guards_are_not_resident(void **state) {
     (void)state;
+    if (!residence_is_told()) skip();
     for (int kind = 0; kind < 2; kind++) {
         be_told_nothing();
         cc__vm_guard_force(kind == 0 ? CC__VM_GUARD_MPROTECT : CC__VM_GUARD_LIGHT);
@@ -429,8 +459,8 @@ static void guards_are_not_resident(void **state) {
 }
 
 TEST_MAIN(cmocka_unit_test(light_guards), cmocka_unit_test(mprotect_guards), cmocka_unit_test(old_kernel_gets_mprotect),
-          cmocka_unit_test(kernel_without_batches_gets_single_ones), cmocka_unit_test(long_rows_go_in_batches),
-          cmocka_unit_test(probe_without_memory_asks_again), cmocka_unit_test(failing_mprotect_undoes_all),
-          cmocka_unit_test(failing_single_guard_undoes_all), cmocka_unit_test(short_batches_go_on),
-          cmocka_unit_test(refused_batch_is_finished_or_undone), cmocka_unit_test(very_many_guards),
-          cmocka_unit_test(guards_are_not_resident))
+          cmocka_unit_test(kernel_without_batches_gets_single_ones), cmocka_unit_test(emulator_is_not_believed),
+          cmocka_unit_test(long_rows_go_in_batches), cmocka_unit_test(probe_without_memory_asks_again),
+          cmocka_unit_test(failing_mprotect_undoes_all), cmocka_unit_test(failing_single_guard_undoes_all),
+          cmocka_unit_test(short_batches_go_on), cmocka_unit_test(refused_batch_is_finished_or_undone),
+          cmocka_unit_test(very_many_guards), cmocka_unit_test(guards_are_not_resident))
