@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Coverage of src/, folder by folder, and the bars it must meet.
 
-    cover.py [--verbose] BUILD_DIR     a build made with gcc --coverage, whose tests have run
+    cover.py [--verbose] BUILD_DIR...  builds made with gcc --coverage, whose tests have run; what one of
+                                       them ran, ran (sanitizers reach code that plain builds do not)
 
 Prints, for every folder of src/: lines that are code, how many of them ran, functions, and how many of
 them were never called; then the names of those, and the files that were not measured at all. --verbose
@@ -11,8 +12,8 @@ few lines that ran, or a file that is compiled but was not measured.
 
 Nothing is left out in silence: static functions and those of headers count, as do lines marked for
 exclusion in the source. What cannot be seen is said: assembly, and files that this build does not
-compile. A line of nothing but braces is not code to gcovr. Children of tests that abort() or _exit() count
-(tests/support/cover_abort.h); what a child killed by another signal did last is lost.
+compile. A line of nothing but braces is not code to gcovr. Children of tests that abort() or _exit() count;
+what a child killed by another signal did last is lost.
 """
 import argparse
 import json
@@ -63,17 +64,26 @@ def measure(root, build):
     return files
 
 
-def unmeasured(root, build, files):
+def merge(into, files):
+    """Add one build's counts to those of the builds before it."""
+    for path, f in files.items():
+        known = into.setdefault(path, {"lines": {}, "functions": {}})
+        for kind in known:
+            for key, count in f[kind].items():
+                known[kind][key] = known[kind].get(key, 0) + count
+
+
+def unmeasured(root, builds, files):
     """Sources without counts: ([(path, why nothing can be said)], [paths that should have some])."""
-    listed = build / "compile_commands.json"
-    compiled = {Path(i["file"]).resolve() for i in json.loads(listed.read_text())} if listed.is_file() else None
+    compiled = {Path(i["file"]).resolve() for build in builds
+                for i in json.loads((build / "compile_commands.json").read_text())}
     unseen, missing = [], []
     for path in sorted((root / "src").rglob("*.[cS]")):
         name = str(path.relative_to(root))
         if path.suffix == ".S":
             unseen.append((name, "assembly"))
-        elif name not in files and compiled is not None and path not in compiled:
-            unseen.append((name, "not compiled in this build"))
+        elif name not in files and path not in compiled:
+            unseen.append((name, "not compiled in these builds"))
         elif name not in files:
             missing.append(name)
     return unseen, missing
@@ -144,13 +154,15 @@ def failures(folders, missing):
 
 def main():
     parser = argparse.ArgumentParser(description="Coverage of src/ and its bars.")
-    parser.add_argument("build", type=Path)
+    parser.add_argument("build", type=Path, nargs="+")
     parser.add_argument("--verbose", action="store_true", help="list the lines that never ran")
     given = parser.parse_args()
-    build = given.build.resolve()
-    root = source_root(build)
-    files = measure(root, build)
-    unseen, missing = unmeasured(root, build, files)
+    builds = [build.resolve() for build in given.build]
+    root = source_root(builds[0])
+    files = {}
+    for build in builds:
+        merge(files, measure(root, build))
+    unseen, missing = unmeasured(root, builds, files)
     folders = {name: {} for name in FIRST}
     for path, f in sorted(files.items()):
         folders.setdefault(path.split("/")[1], {})[path] = f

@@ -3,7 +3,7 @@
  * Method: values in many registers and in the red zone across switches; contexts that ping-pong in random
  * order with checksums on their stacks; alignment and floating point at entry. Stacks are plain memory, so
  * nothing but the switch is under test. A sanitizer is not told of these switches, so plain builds only.
- * Not with: address thread
+ * Not with: address thread valgrind
  * Link: -lm
  */
 #include "test.h"

@@ -367,7 +367,7 @@ static void mask_and_nesting_are_taken_over(void **state) {
         assert_int_equal(status, 0);
         tried++;
     }
-    if (tried == 0) skip();
+    if (tried == 0 || TEST_TSAN) skip(); /* TSan runs handlers of its own, with all signals blocked */
     ends_well(child_no_masks);
 }
 

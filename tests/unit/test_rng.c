@@ -41,6 +41,18 @@ static void seed_repeats(void **state) {
     for (uint32_t i = 1; i < 1000; i++) assert_int_equal(cc__rng_below(&a, i), cc__rng_below(&b, i));
 }
 
+/* The upper half of a product: the same choices for a seed, from one version to the next. */
+static void below_is_the_high_half(void **state) {
+    (void)state;
+    struct cc__rng a, b;
+    cc__rng_seed(&a, test_seed());
+    cc__rng_seed(&b, test_seed());
+    for (uint32_t n = 1; n < 1000; n++) {
+        uint64_t high = cc__rng_next(&a) >> 32;
+        assert_int_equal(cc__rng_below(&b, n), high * n >> 32);
+    }
+}
+
 static void below_stays_below(void **state) {
     (void)state;
     const uint32_t ranges[] = {1, 2, 3, 7, 64, 1000, 65536, UINT32_C(0x80000000), UINT32_MAX};
@@ -99,5 +111,6 @@ static void empty_range_is_seen(void **state) {
 #endif
 }
 
-TEST_MAIN(cmocka_unit_test(known_answers), cmocka_unit_test(seed_repeats), cmocka_unit_test(below_stays_below),
-          cmocka_unit_test(below_reaches_all), cmocka_unit_test(below_is_even), cmocka_unit_test(empty_range_is_seen))
+TEST_MAIN(cmocka_unit_test(known_answers), cmocka_unit_test(seed_repeats), cmocka_unit_test(below_is_the_high_half),
+          cmocka_unit_test(below_stays_below), cmocka_unit_test(below_reaches_all), cmocka_unit_test(below_is_even),
+          cmocka_unit_test(empty_range_is_seen))

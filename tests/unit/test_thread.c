@@ -300,19 +300,13 @@ static void state_letters(void **state) {
         const char *text;
         enum cc__thread_state is;
     } cases[] = {
-        {"1 (x) R 1 1", CC__THREAD_RUNNING},
-        {"1 (x) S 1 1", CC__THREAD_SLEEPING},
-        {"1 (x) D 1 1", CC__THREAD_SLEEPING},
-        {"1 (x) T 1 1", CC__THREAD_STOPPED},
-        {"1 (x) t 1 1", CC__THREAD_STOPPED},
-        {"1 (x) Z 1 1", CC__THREAD_GONE},
-        {"1 (x) X 1 1", CC__THREAD_GONE},
-        {"1 () S) S (R) T 1 1", CC__THREAD_STOPPED},
-        {"1 (x) ", CC__THREAD_GONE},
-        {"1 (x)", CC__THREAD_GONE},
-        {"1 (x)R 1", CC__THREAD_GONE},
-        {"no parenthesis R", CC__THREAD_GONE},
-        {"", CC__THREAD_GONE},
+        {"1 (x) R 1 1", CC__THREAD_RUNNING},   {"1 (x) S 1 1", CC__THREAD_SLEEPING},
+        {"1 (x) D 1 1", CC__THREAD_SLEEPING},  {"1 (x) T 1 1", CC__THREAD_STOPPED},
+        {"1 (x) t 1 1", CC__THREAD_STOPPED},   {"1 (x) Z 1 1", CC__THREAD_GONE},
+        {"1 (x) X 1 1", CC__THREAD_GONE},      {"1 () S) S (R) T 1 1", CC__THREAD_STOPPED},
+        {"1 (x) ", CC__THREAD_GONE},           {"1 (x)", CC__THREAD_GONE},
+        {"1 (x)R 1", CC__THREAD_GONE},         {"1 (x).R 1", CC__THREAD_GONE},
+        {"no parenthesis R", CC__THREAD_GONE}, {"", CC__THREAD_GONE},
     };
     for (size_t i = 0; i < TEST_COUNT_OF(cases); i++) {
         stat_text = cases[i].text;
