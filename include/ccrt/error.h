@@ -10,7 +10,7 @@ CC_BEGIN_DECLS
 /* One line of text for a return code.
  *   rc         a return value as it came: negative errno, 0 or a count (then "success"); a positive
  *              errno is a count like any other
- *   Returns    a constant string, never NULL; "unknown error" for a code the system does not define
+ *   Returns    a constant string, never NULL; "unknown error" for a code that no call of this library returns
  *   Call from  anywhere, also a signal handler */
 CC_API const char *cc_strerror(int rc);
 

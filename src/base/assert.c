@@ -29,13 +29,14 @@ void cc__fail(const char *kind, const char *reason, const char *file, int line) 
     cc__text_str(&t, "ccrt: ");
     cc__text_str(&t, kind);
     cc__text_str(&t, ": ");
-    if (context != NULL) t.len += context(t.buf + t.len, t.size - t.len);
+    if (context != NULL) t.len += context(t.buf + t.len, (t.size - t.len) / 2); /* leaves room for why and where */
     cc__text_str(&t, reason);
     cc__text_str(&t, " (");
     cc__text_str(&t, base != NULL ? base + 1 : file);
     cc__text_str(&t, ":");
     cc__text_dec(&t, (uint64_t)line);
     cc__text_str(&t, ")\n");
+    if (t.len == t.size) t.buf[t.size - 1] = '\n'; /* cut, but a line */
     cc__text_print(&t);
     abort();
 }

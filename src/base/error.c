@@ -68,7 +68,24 @@
     X(EALREADY, "under way already")                                                                                   \
     X(EINPROGRESS, "in progress")                                                                                      \
     X(ECANCELED, "cancelled")                                                                                          \
-    X(EOWNERDEAD, "owner died")
+    X(EOWNERDEAD, "owner died")                                                                                        \
+    X(ENOEXEC, "not executable")                                                                                       \
+    X(EXDEV, "on another file system")                                                                                 \
+    X(ENOTTY, "not a terminal, or not for this device")                                                                \
+    X(ETXTBSY, "program is running")                                                                                   \
+    X(EMLINK, "too many links")                                                                                        \
+    X(ENOLCK, "no locks left")                                                                                         \
+    X(ENODATA, "no data")                                                                                              \
+    X(EBADMSG, "bad message")                                                                                          \
+    X(EPROTOTYPE, "wrong protocol for this socket")                                                                    \
+    X(ENOPROTOOPT, "no such protocol option")                                                                          \
+    X(ESOCKTNOSUPPORT, "socket type not supported")                                                                    \
+    X(EPFNOSUPPORT, "protocol family not supported")                                                                   \
+    X(ENETRESET, "connection lost by the network")                                                                     \
+    X(EHOSTDOWN, "host is down")                                                                                       \
+    X(ESTALE, "stale file handle")                                                                                     \
+    X(EDQUOT, "disk quota exceeded")                                                                                   \
+    X(ENOTRECOVERABLE, "state not recoverable")
 
 const char *cc_strerror(int rc) {
     if (rc >= 0) return "success";

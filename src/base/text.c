@@ -46,7 +46,7 @@ void cc__text_print(const struct cc__text *t) {
     int saved = errno; /* the interrupted code's, when called from a signal handler */
     for (size_t at = 0; at < t->len;) {
         ssize_t n = write(STDERR_FILENO, t->buf + at, t->len - at);
-        if (n < 0 && errno != EINTR) break;
+        if (n == 0 || (n < 0 && errno != EINTR)) break; /* no progress, or none to hope for */
         if (n > 0) at += (size_t)n;
     }
     errno = saved;

@@ -15,13 +15,18 @@
 
 #include <stdlib.h>
 
+enum { NAME_SHOWN = 64 }; /* bytes of a name: what happened must fit too */
+
 /* `fiber 7 "parse"`, or `fiber 7`. */
 static void name_fiber(struct cc__text *t, const struct cc__fiber *f) {
     cc__text_str(t, "fiber ");
     cc__text_dec(t, f->serial);
     if (f->name == NULL) return;
     cc__text_str(t, " \"");
-    cc__text_str(t, f->name);
+    size_t room = t->size - t->len;
+    struct cc__text name = cc__text_on(t->buf + t->len, room < NAME_SHOWN ? room : NAME_SHOWN);
+    cc__text_str(&name, f->name);
+    t->len += name.len;
     cc__text_str(t, "\"");
 }
 

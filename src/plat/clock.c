@@ -9,7 +9,7 @@
 
 #include <time.h>
 
-enum { CALIBRATE_NS = 1000000 };
+enum { CALIBRATE_NS = 1000000, CALIBRATE_READINGS = 5 };
 
 int64_t cc__now_ns(void) {
     struct timespec ts;
@@ -17,13 +17,30 @@ int64_t cc__now_ns(void) {
     return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
+/* Both clocks at one instant: of a few readings the one with the least between the cycles around it, so
+ * that being interrupted in between does not spoil it. */
+static int64_t both_clocks(uint64_t *cycles) {
+    int64_t best_ns = 0;
+    uint64_t least = UINT64_MAX;
+    for (int i = 0; i < CALIBRATE_READINGS; i++) {
+        uint64_t before = cc__cycles();
+        int64_t now_ns = cc__now_ns();
+        uint64_t took = cc__cycles() - before;
+        if (took >= least) continue;
+        least = took;
+        best_ns = now_ns;
+        *cycles = before + took / 2;
+    }
+    return best_ns;
+}
+
 static uint64_t cycles_per_us_measure(void) {
-    int64_t t0 = cc__now_ns(), t1;
-    uint64_t c0 = cc__cycles();
+    uint64_t c0 = 0, c1 = 0;
+    int64_t t0 = both_clocks(&c0), t1;
     do {
-        t1 = cc__now_ns();
+        t1 = both_clocks(&c1);
     } while (t1 - t0 < CALIBRATE_NS);
-    uint64_t rate = (cc__cycles() - c0) * 1000 / (uint64_t)(t1 - t0);
+    uint64_t rate = (c1 - c0) * 1000 / (uint64_t)(t1 - t0);
     return rate == 0 ? 1 : rate;
 }
 

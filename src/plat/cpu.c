@@ -42,7 +42,7 @@ int cc__cpu_affinity(void) {
 
 static int quota_cpus(long long quota, long long period) {
     if (quota <= 0 || period <= 0) return INT_MAX;
-    long long n = (quota + period - 1) / period;
+    long long n = quota / period + (quota % period != 0); /* rounded up, without overflow */
     return n > INT_MAX ? INT_MAX : (int)n;
 }
 
@@ -69,7 +69,12 @@ static int quota_walk(const char *mount, const char *group, bool v2) {
     char folder[CGROUP_PATH_MAX];
     size_t root = strlen(mount);
     int n = snprintf(folder, sizeof folder, "%s%s", mount, strcmp(group, "/") == 0 ? "" : group);
-    if (n < 0 || (size_t)n >= sizeof folder) return INT_MAX;
+    if (n < 0) return INT_MAX;
+    if ((size_t)n >= sizeof folder) { /* too long to name: begin at the lowest ancestor that is not */
+        char *slash = strrchr(folder, '/');
+        if (slash == NULL || (size_t)(slash - folder) < root) return INT_MAX;
+        *slash = 0;
+    }
     int least = INT_MAX;
     for (;;) {
         int here = quota_read(folder, v2);

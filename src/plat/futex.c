@@ -29,6 +29,7 @@ int cc__futex_wait(_Atomic uint32_t *word, uint32_t expect, int64_t deadline_ns)
 }
 
 int cc__futex_wake(_Atomic uint32_t *word, int n) {
+    if (n == 0) return 0; /* the kernel would wake one */
     int saved = errno;
     long woken = syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, n < 0 ? INT_MAX : n, NULL, NULL, 0);
     errno = saved;

@@ -156,7 +156,8 @@ int cc__vm_guard_install(void *at, size_t bytes, size_t stride, size_t count) {
     if (way == GUARD_UNKNOWN) return -ENOMEM;
     size_t done = guard_install(at, bytes, stride, count, way);
     if (done < count) {
-        for (size_t i = 0; i < done; i++) guard_undo((char *)at + i * stride, bytes, way);
+        /* Also the one that failed: some of its pages may be marked. */
+        for (size_t i = 0; i <= done; i++) guard_undo((char *)at + i * stride, bytes, way);
     }
     errno = saved;
     return done == count ? 0 : -ENOMEM;

@@ -173,6 +173,8 @@ static void overlong_text_is_cut(void **state) {
         assert_int_equal(WTERMSIG(status), SIGABRT);
         assert_int_equal(strncmp(err, "ccrt: kind: ", 12), 0);
         assert_in_range(strlen(err), 100, 1024);
+        assert_non_null(strchr(err, '\n'));
+        if (f[i].context != NULL) assert_non_null(strstr(err, "xwhy (c.c:1)\n"));
     }
 }
 

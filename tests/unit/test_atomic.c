@@ -13,7 +13,7 @@
 #include <pthread.h>
 #include <sched.h>
 
-enum { THREADS = 4, ADDS = 20000, ROUNDS = 20000, MEETINGS = 1000 };
+enum { THREADS = 4, ADDS = 20000, ROUNDS = 20000, MEETINGS = 300 };
 
 static void loads_and_stores(void **state) {
     (void)state;

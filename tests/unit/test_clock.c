@@ -21,10 +21,13 @@ int __wrap_clock_gettime(clockid_t id, struct timespec *ts);
 /* When fast_s is not 0, the monotonic clock is this many seconds further at each reading. */
 static time_t fast_s, fast_now_s;
 static _Atomic size_t readings;
+static size_t slow_at; /* the Nth reading takes a pause after the clock was looked at; 0: none */
 
 int __wrap_clock_gettime(clockid_t id, struct timespec *ts) {
     int rc = __real_clock_gettime(id, ts);
     if (id == CLOCK_MONOTONIC) cc__add_relaxed(&readings, 1);
+    if (id == CLOCK_MONOTONIC && slow_at != 0 && cc__load_relaxed(&readings) == slow_at)
+        nanosleep(&(struct timespec){.tv_nsec = 20 * MS}, NULL);
     if (id == CLOCK_MONOTONIC && fast_s != 0) {
         fast_now_s += fast_s;
         ts->tv_sec += fast_now_s;
@@ -109,7 +112,7 @@ static void rate_turns_cycles_into_time(void **state) {
 /* In a child of its own, before any other measured there: a counter of less than a tick a microsecond. */
 static void measure_slow_counter(void *arg) {
     (void)arg;
-    fast_s = 1000000000;
+    fast_s = 10000000;
     uint64_t rate = cc__cycles_per_us();
     dprintf(STDERR_FILENO, "%llu", (unsigned long long)rate);
 }
@@ -121,7 +124,27 @@ static void rate_is_at_least_one(void **state) {
     assert_string_equal(err, "1");
 }
 
-/* The first one forks while nothing is measured yet. */
-TEST_MAIN(cmocka_unit_test(rate_is_at_least_one), cmocka_unit_test(now_is_monotonic_time),
-          cmocka_unit_test(now_counts_whole_seconds), cmocka_unit_test(cycles_go_forward),
-          cmocka_unit_test(rate_is_measured_once), cmocka_unit_test(rate_turns_cycles_into_time))
+/* In a child: a thread that is interrupted between reading the one and the other. */
+static void measure_interrupted(void *arg) {
+    (void)arg;
+    slow_at = cc__load_relaxed(&readings) + 1;
+    uint64_t rate = cc__cycles_per_us();
+    uint64_t c0 = cc__cycles();
+    int64_t t0 = cc__now_ns();
+    nanosleep(&(struct timespec){.tv_nsec = 100 * MS}, NULL);
+    double real = (double)(cc__cycles() - c0) * 1000 / (double)(cc__now_ns() - t0);
+    dprintf(STDERR_FILENO, "%s", (double)rate < 3 * real && (double)rate > real / 3 ? "right" : "wrong");
+}
+
+static void interruptions_do_not_spoil_the_rate(void **state) {
+    (void)state;
+    char err[64];
+    assert_int_equal(test_in_child(measure_interrupted, NULL, err, sizeof err), 0);
+    assert_string_equal(err, "right");
+}
+
+/* The first two fork while nothing is measured yet. */
+TEST_MAIN(cmocka_unit_test(rate_is_at_least_one), cmocka_unit_test(interruptions_do_not_spoil_the_rate),
+          cmocka_unit_test(now_is_monotonic_time), cmocka_unit_test(now_counts_whole_seconds),
+          cmocka_unit_test(cycles_go_forward), cmocka_unit_test(rate_is_measured_once),
+          cmocka_unit_test(rate_turns_cycles_into_time))

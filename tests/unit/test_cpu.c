@@ -124,6 +124,9 @@ static void v2_texts(void **state) {
         {"100000 0\n", INT_MAX},
         {"100000 -5\n", INT_MAX},
         {"9000000000000000 1\n", INT_MAX}, /* more cpus than an int holds */
+        {"9223372036854775807 9223372036854775807\n", 1},
+        {"9223372036854775807 100000\n", INT_MAX},
+        {"99999999999999999999 100000\n", INT_MAX},
         {"100000\n", INT_MAX},
         {"max\n", INT_MAX},
         {"lots 100000\n", INT_MAX},
@@ -351,14 +354,19 @@ static void long_paths(void **state) {
     v2_max(group, "200000 100000\n");
     assert_int_equal(cc__cpu_quota(root), 2);
 
-    /* Longer than any folder the walk can name: no quota is made up, nothing is overrun. */
+    /* Longer than any folder the walk can name: its ancestors still count. */
     for (size_t parts = 10; parts <= 70; parts += 20) {
         deep_group(group, parts);
         snprintf(line, sizeof line, "0::%s\n", group);
         in_group(line);
-        int cpus = cc__cpu_quota(root);
-        assert_true(cpus == INT_MAX || cpus == 2 || cpus == 3);
+        assert_int_equal(cc__cpu_quota(root), 2);
     }
+    memset(group, 'z', sizeof group - 1); /* one name, longer than that */
+    group[0] = '/';
+    v2_max("", "100000 100000\n");
+    snprintf(line, sizeof line, "0::%s\n", group);
+    in_group(line);
+    assert_int_equal(cc__cpu_quota(root), 1);
     end();
 }
 

@@ -65,7 +65,10 @@ int __wrap_madvise(void *at, size_t bytes, int advice) {
         seen.installs++;
         if (told.no_light) return refuse(EINVAL);
         if (told.light_lies) return 0;
-        if (told.fail_install != 0 && seen.installs == told.fail_install) return refuse(ENOMEM);
+        if (told.fail_install != 0 && seen.installs == told.fail_install) {
+            if (bytes > page) __real_madvise(at, bytes - page, advice); /* as far as it came */
+            return refuse(ENOMEM);
+        }
     }
     return __real_madvise(at, bytes, advice);
 }
@@ -357,6 +360,23 @@ static void failing_single_guard_undoes_all(void **state) {
     be_told_nothing();
 }
 
+/* The range that fails may be marked in part. */
+static void partial_guard_is_undone(void **state) {
+    (void)state;
+    if (!have_light()) skip();
+    be_told_nothing();
+    told.no_batch = true;
+    cc__vm_guard_force(CC__VM_GUARD_LIGHT);
+    assert_int_equal(cc__vm_guard_kind(), CC__VM_GUARD_LIGHT);
+    seen.installs = 0;
+    told.fail_install = 2;
+    char *at = map(12);
+    assert_int_equal(cc__vm_guard_install(at, 3 * page, 4 * page, 3), -ENOMEM);
+    row_is(at, "............");
+    cc__vm_unmap(at, 12 * page);
+    be_told_nothing();
+}
+
 /* A batch that stops short goes on where it stopped. */
 static void short_batches_go_on(void **state) {
     (void)state;
@@ -462,5 +482,6 @@ TEST_MAIN(cmocka_unit_test(light_guards), cmocka_unit_test(mprotect_guards), cmo
           cmocka_unit_test(kernel_without_batches_gets_single_ones), cmocka_unit_test(emulator_is_not_believed),
           cmocka_unit_test(long_rows_go_in_batches), cmocka_unit_test(probe_without_memory_asks_again),
           cmocka_unit_test(failing_mprotect_undoes_all), cmocka_unit_test(failing_single_guard_undoes_all),
-          cmocka_unit_test(short_batches_go_on), cmocka_unit_test(refused_batch_is_finished_or_undone),
-          cmocka_unit_test(very_many_guards), cmocka_unit_test(guards_are_not_resident))
+          cmocka_unit_test(partial_guard_is_undone), cmocka_unit_test(short_batches_go_on),
+          cmocka_unit_test(refused_batch_is_finished_or_undone), cmocka_unit_test(very_many_guards),
+          cmocka_unit_test(guards_are_not_resident))
