@@ -12,7 +12,11 @@
 
 #include "ccrt/defs.h"
 #include "ccrt/error.h"
+#include "ccrt/park.h"
+#include "ccrt/runtime.h"
 #include "ccrt/sched.h"
+#include "ccrt/task.h"
+#include "ccrt/time.h"
 #include "ccrt/version.h"
 
 #endif /* CCRT_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The thread-local that names the running fiber, and the root fiber of each thread that switches.
+/* The thread-locals, and the root fiber of each thread that switches.
  *
- * They stand in one file so that whoever switches links it: only assembly names the thread-local, which
+ * They stand in one file so that whoever switches links it: only assembly names the thread-locals, which
  * neither a linker that searches archives nor link-time optimisation can see (hence `used`, too).
  *
  * Prev: fiber/hooks.c  Next: fiber/stack.c */
@@ -17,8 +17,9 @@
 #include <stdlib.h>
 
 __attribute__((used)) _Thread_local struct cc__fiber *cc__current_fiber;
+__attribute__((used)) _Thread_local struct cc__worker *cc__current_worker;
 
-#if !(defined(__x86_64__) && defined(__LP64__)) && !defined(__aarch64__) && !(defined(__riscv) && __riscv_xlen == 64)
+#ifndef CC__LOCAL_GET
 
 /* The assembly has a side effect for all the compiler knows, so that calls are neither merged nor
  * dropped. */
@@ -29,6 +30,16 @@ CC__NOINLINE struct cc__fiber *cc__fiber_current(void) {
 
 CC__NOINLINE void cc__fiber_set_current(struct cc__fiber *f) {
     cc__current_fiber = f;
+    __asm__ volatile("" ::: "memory");
+}
+
+CC__NOINLINE struct cc__worker *cc__worker_current(void) {
+    __asm__ volatile("" ::: "memory");
+    return cc__current_worker;
+}
+
+CC__NOINLINE void cc__worker_set_current(struct cc__worker *w) {
+    cc__current_worker = w;
     __asm__ volatile("" ::: "memory");
 }
 

@@ -20,6 +20,8 @@ struct cc__fiber {
     struct cc__ctx ctx;
     unsigned hooks;            /* CC__HOOK_*; 0: the quick switch */
     struct cc__strand *strand; /* the cc_sched fiber that runs on it, or NULL */
+    struct cc__fiber **up;     /* where a strand's scheduler keeps who steps it; NULL: not a strand */
+    struct cc__task *task;     /* the task that runs on it; a strand's is that of whoever steps it */
     struct cc__stack *stack;   /* NULL: a thread's root */
     char *lo;                  /* bounds of the usable stack; a root's are known to ASan only */
     size_t bytes;

@@ -102,10 +102,15 @@ static size_t fake_bytes(const struct cc__fiber *f) {
     return 4096 + ((size_t)1 << (log - 5)) + ((size_t)11 << log);
 }
 
+static void fake_stack_gone(struct cc__fiber *f) {
+    if (f->hook.lsan_fake != NULL) __lsan_unregister_root_region(f->hook.lsan_fake, fake_bytes(f));
+    f->hook.lsan_fake = NULL;
+}
+
 void cc__hooks_fiber_end(struct cc__fiber *f, bool root) {
     if ((f->hooks & CC__HOOK_LSAN) != 0) {
         if (f->lo != NULL) __lsan_unregister_root_region(f->lo, f->bytes);
-        if (f->hook.lsan_fake != NULL) __lsan_unregister_root_region(f->hook.lsan_fake, fake_bytes(f));
+        fake_stack_gone(f);
     }
     if (root) return;
     if ((f->hooks & CC__HOOK_TSAN) != 0) __tsan_destroy_fiber(f->hook.tsan);
@@ -146,6 +151,7 @@ NO_FAKE_FRAME void cc__hooks_leave(struct cc__fiber *from, struct cc__fiber *to,
     if ((from->hooks & CC__HOOK_CXX) != 0) cxx_leave(from, to);
     if ((from->hooks & CC__HOOK_ASAN) != 0) {
         to->hook.asan_from = from;
+        if (last) fake_stack_gone(from);
         __sanitizer_start_switch_fiber(last ? NULL : &from->hook.asan_fake, to->lo, to->bytes);
     }
 }

@@ -43,6 +43,10 @@ int cc__thread_pin(int cpu) {
     return -pthread_setaffinity_np(pthread_self(), sizeof set, &set);
 }
 
+void cc__thread_yield(void) {
+    sched_yield();
+}
+
 int cc__thread_id(void) {
     return (int)syscall(SYS_gettid);
 }

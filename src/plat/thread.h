@@ -22,6 +22,9 @@ void cc__thread_set_name(const char *name);
 /* Bind the calling thread to one cpu. Returns 0; -EINVAL no such cpu, or not ours to use. */
 int cc__thread_pin(int cpu);
 
+/* Let another thread have the cpu. */
+void cc__thread_yield(void);
+
 /* The kernel's number of the calling thread, for cc__thread_state(). */
 int cc__thread_id(void);
 

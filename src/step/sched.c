@@ -228,6 +228,7 @@ int cc_sched_spawn(cc_sched *s, const cc_sched_fiber_attr *attr, void *(*fn)(voi
 static void strand_bind(struct cc__strand *t, struct cc__fiber *f) {
     t->fiber = f;
     f->strand = t;
+    f->up = &t->sched->home;
     cc__fiber_describe(f, t->serial, t->name);
 }
 

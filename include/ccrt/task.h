@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* Tasks: functions run as fibers over the workers of a runtime, joined by handles.
+ *
+ * A task has no stack until it first runs, may block anywhere, and may change workers whenever it blocks. The
+ * default runtime starts itself on first use. */
+#ifndef CCRT_TASK_H
+#define CCRT_TASK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "defs.h"
+
+CC_BEGIN_DECLS
+
+/* Names one task, also after its end. A value: copy it freely. All zero: none. */
+typedef struct cc_task {
+    void *priv_record;
+    uint32_t priv_generation;
+} cc_task;
+
+enum { CC_PRIORITY_DEFAULT = 0 };
+
+/* What one task gets. Zero means the default. */
+typedef struct cc_task_attr {
+    const char *name;   /* shown in reports; copied */
+    size_t stack_bytes; /* usable bytes, rounded up to a size class */
+    int priority;       /* 0: as most */
+} cc_task_attr;
+
+/* Start fn(arg) as a task; it runs soon, never before this returns. attr may be NULL.
+ *   Returns    0 and its handle, which must be joined or detached; -EINVAL; -ENOMEM; -EAGAIN no thread for
+ *              the default runtime
+ *   Call from  fiber or thread           Blocks: never
+ *   Ordering   what the caller wrote before is seen by the task */
+CC_API int cc_task_spawn(cc_task *out, const cc_task_attr *attr, void *(*fn)(void *), void *arg);
+
+/* The same in short: a handle of all zeros when it failed, which joins as -ESRCH. */
+CC_API cc_task cc_fiber_spawn_task(void *(*fn)(void *), void *arg);
+
+/* Wait for a task to end and take its result; result may be NULL. Any number may wait; one takes it.
+ *   Returns    0; -ESRCH taken before, detached, or not a task; -EDEADLK the caller itself; -ENOMEM
+ *   Call from  fiber or thread           Blocks: the caller only; not a cancellation point
+ *   Ordering   what the task wrote is seen by the caller */
+CC_API int cc_task_join(cc_task t, void **result);
+
+/* Give up the handle: the task goes on, and its result is dropped.
+ *   Returns    0; -ESRCH */
+CC_API int cc_task_detach(cc_task t);
+
+/* Whether the handle can still be joined or detached: 1 or 0. */
+CC_API int cc_task_valid(cc_task t);
+
+/* Let others run; returns soon. On a plain thread: gives up the cpu. */
+CC_API void cc_yield(void);
+
+/* The running task's handle (all zeros on a plain thread), and its name or NULL. */
+CC_API cc_task cc_task_self(void);
+CC_API const char *cc_task_self_name(void);
+
+CC_END_DECLS
+
+#endif /* CCRT_TASK_H */

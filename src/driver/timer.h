@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* Timers: instants at which waits are decided as timed out. One set a worker; any thread may look at it.
+ *
+ * Prev: task/pool.c  Next: driver/timer.c */
+#ifndef CC__DRIVER_TIMER_H
+#define CC__DRIVER_TIMER_H
+
+#include "../base/atomic.h"
+#include "../plat/thread.h"
+#include "../task/task.h"
+
+#define CC__NEVER INT64_MAX
+
+/* One wait with an end, in the waiter's frame. */
+struct cc__timer {
+    int64_t when_ns;
+    struct cc__task *task;
+    uint64_t epoch;
+    struct cc__timer *child, *sibling; /* of the heap */
+    struct cc__timer **link;           /* where the pointer to this one is; NULL: not in the heap */
+};
+
+struct cc__timers {
+    cc__lock lock;
+    struct cc__timer *top;
+    _Atomic int64_t next_ns; /* W: with the lock.  R: anyone; CC__NEVER: none.  A hint: look again under it. */
+};
+
+void cc__timers_init(struct cc__timers *s);
+/* Add one. True: it is now the first of this set. */
+bool cc__timers_add(struct cc__timers *s, struct cc__timer *t);
+/* Take it out, if it is still there. */
+void cc__timers_remove(struct cc__timers *s, struct cc__timer *t);
+/* Decide the waits that end by now_ns. Returns the tasks to queue, linked by `next`. */
+struct cc__task *cc__timers_expire(struct cc__timers *s, int64_t now_ns);
+
+#endif /* CC__DRIVER_TIMER_H */

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* Sleeping workers, and waking one: never too few, rarely too many.
+ *
+ *   who publishes work                            a worker that finds none
+ *   P1 puts it into a queue                       S1 sets its idle bit, asleep = 1
+ *   P2 full fence                                 S2 stops being a searcher
+ *   P3 somebody searches: returns                 S3 full fence
+ *   P4 nobody is idle: returns                    S4 looks into every queue once more: if there is work,
+ *   P5 makes one idle worker a searcher              it takes its bit back and searches
+ *      (searching 0 to 1, its bit cleared)        S5 sleeps while asleep == 1
+ *   P6 asleep = 0, wakes it
+ *
+ * P2 and S3: either P3/P4 sees the sleeper, or S4 sees the work. Without them both could miss:
+ *     P: queue = work; reads searching 1, idle 0       S: idle = 1, searching = 0; reads queue empty
+ * A searcher that P3 relied on either finds the work or passes S3 and S4 after it. A searcher that found
+ * work and was the last one calls notify itself: publishers may have relied on it meanwhile.
+ *
+ * Timers. A worker goes to sleep with the earliest timer of all workers as its timeout, unless another sleeps
+ * with an earlier one. Who adds a timer that is earlier than that wakes one idle worker, which sleeps again
+ * with the new timeout. The same fences make this certain.
+ *
+ * Prev: sched/park.c  Next: sched/finish.c */
+#include "sched.h"
+
+#include "../base/assert.h"
+#include "../plat/clock.h"
+#include "../plat/futex.h"
+
+#include <errno.h>
+
+/* P5, P6: the caller has made searching count the one to be woken. False: nobody is idle after all. */
+static bool wake_one(struct cc__runtime *rt) {
+    for (;;) {
+        size_t i = cc__bits_find(&rt->idle, 0);
+        if (i == CC__BITS_NONE) return false;
+        if (!cc__bits_clear(&rt->idle, i)) continue; /* another waker was first */
+        cc__sub_relaxed(&rt->idle_count, 1);
+        struct cc__worker *w = &rt->workers[i];
+        /* [ID2] release: it wakes as a searcher that sees what we published. */
+        cc__store_release(&w->asleep, 0);
+        cc__futex_wake(&w->asleep, 1);
+        return true;
+    }
+}
+
+static void wake_as_searcher(struct cc__runtime *rt) {
+    int none = 0;
+    if (!cc__cas_acq_rel(&rt->searching, &none, 1)) return;
+    if (!wake_one(rt)) cc__sub_acq_rel(&rt->searching, 1);
+}
+
+void cc__idle_notify(struct cc__runtime *rt) {
+    cc__fence_full(); /* [ID1] P2, see above */
+    if (cc__load_relaxed(&rt->searching) > 0) return;
+    if (cc__load_relaxed(&rt->idle_count) == 0) return;
+    wake_as_searcher(rt);
+}
+
+void cc__idle_timer_added(struct cc__runtime *rt, int64_t when_ns) {
+    cc__fence_full(); /* [ID1] P2 for timers: the timer is in its set, now look who sleeps how long */
+    if (cc__load_relaxed(&rt->idle_count) == 0) return;
+    if (cc__load_relaxed(&rt->sleeper_until) <= when_ns) return;
+    wake_as_searcher(rt);
+}
+
+bool cc__idle_start_searching(struct cc__worker *w) {
+    struct cc__runtime *rt = w->runtime;
+    if (w->searching) return true;
+    if (2 * (unsigned)cc__load_relaxed(&rt->searching) >= rt->worker_count) return false;
+    cc__add_acq_rel(&rt->searching, 1);
+    w->searching = true;
+    return true;
+}
+
+void cc__idle_stop_searching(struct cc__worker *w, bool found) {
+    if (!w->searching) return;
+    w->searching = false;
+    int before = cc__sub_acq_rel(&w->runtime->searching, 1);
+    CC_ASSERT(before > 0);
+    if (found && before == 1) cc__idle_notify(w->runtime); /* what others left to us, another may find */
+}
+
+/* Take our own bit back. False: a waker took it first, and made us a searcher. */
+static bool claim_self(struct cc__worker *w) {
+    if (!cc__bits_clear(&w->runtime->idle, w->id)) return false;
+    cc__sub_relaxed(&w->runtime->idle_count, 1);
+    return true;
+}
+
+static int64_t next_timer(struct cc__runtime *rt) {
+    int64_t next = CC__NEVER;
+    for (unsigned i = 0; i < rt->worker_count; i++) {
+        int64_t when = cc__load_relaxed(&rt->workers[i].timers.next_ns);
+        if (when < next) next = when;
+    }
+    return next;
+}
+
+/* Wait for a waker, or for the next timer if nobody else waits for it. */
+static void sleep_until_woken(struct cc__worker *w, int64_t timer) {
+    struct cc__runtime *rt = w->runtime;
+    bool timed = timer < cc__load_relaxed(&rt->sleeper_until);
+    if (timed) cc__store_relaxed(&rt->sleeper_until, timer);
+    /* [ID2] acquire: pairs with the waker's release. */
+    while (cc__load_acquire(&w->asleep) == 1)
+        if (cc__futex_wait(&w->asleep, 1, timed ? timer : CC__NO_DEADLINE) == -ETIMEDOUT) break;
+    if (timed) cc__cas_relaxed(&rt->sleeper_until, &timer, CC__NEVER);
+}
+
+bool cc__idle_sleep(struct cc__worker *w) {
+    struct cc__runtime *rt = w->runtime;
+    cc__store_relaxed(&w->asleep, 1);
+    cc__add_relaxed(&rt->idle_count, 1);
+    cc__bits_set(&rt->idle, w->id);
+    cc__idle_stop_searching(w, false);
+    cc__fence_full(); /* [ID1] S3, see above */
+    int64_t timer = next_timer(rt);
+    bool stay = cc__load_acquire(&rt->stopping) != 0 || cc__worker_any_work(rt);
+    if (!stay && timer > cc__now_ns()) sleep_until_woken(w, timer);
+    if (claim_self(w)) {
+        cc__store_relaxed(&w->asleep, 0);
+        cc__add_acq_rel(&rt->searching, 1);
+    } else {
+        /* Its waker is about to clear the word, or has: it must not find a later sleep. */
+        while (cc__load_acquire(&w->asleep) == 1) cc__cpu_relax();
+    }
+    w->searching = true;
+    return cc__load_acquire(&rt->stopping) == 0;
+}
+
+void cc__idle_wake_all(struct cc__runtime *rt) {
+    cc__fence_full(); /* [ID1] as P2: `stopping` is set */
+    for (unsigned i = 0; i < rt->worker_count; i++) {
+        cc__add_acq_rel(&rt->searching, 1);
+        if (!wake_one(rt)) {
+            cc__sub_acq_rel(&rt->searching, 1);
+            return;
+        }
+    }
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* Waiting: the one way to block, for tasks and for plain threads.
+ *
+ * A blocking call reads: try; begin a wait; put its node on a list under the list's lock; cc__wait_for(); take the
+ * node off; decode the outcome. cc__park() itself may return for no reason; cc__wait_for() loops until the wait is
+ * decided.
+ *
+ * Prev: sched/run.c  Next: sched/idle.c */
+#include <ccrt/park.h>
+
+#include "sched.h"
+
+#include "../base/assert.h"
+#include "../plat/clock.h"
+#include "../plat/futex.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* The low half of the control word, where the state is: what a thread sleeps on. All our processors are
+ * little-endian. */
+static _Atomic uint32_t *state_word(struct cc__task *t) {
+    _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the state is in the first half of the word");
+    return (_Atomic uint32_t *)(void *)&t->control;
+}
+
+static void thread_record_end(void *record) {
+    struct cc__task_cache none = {0};
+    cc__task_free(&none, record);
+    cc__task_cache_drain(&none);
+}
+static struct cc__at_end thread_record_at_end = {.fn = thread_record_end};
+
+/* The record of a plain thread, for as long as the thread lives. */
+static CC__COLD struct cc__task *thread_record(struct cc__fiber *root) {
+    struct cc__task_cache cache = {0};
+    struct cc__task *t = cc__task_alloc(&cache);
+    cc__task_cache_drain(&cache);
+    if (t == NULL) return NULL;
+    if (cc__at_end_arm(&thread_record_at_end, t) != 0) {
+        thread_record_end(t);
+        return NULL;
+    }
+    cc__state_assign(t);
+    cc__state_own(t, 0);
+    root->task = t;
+    return t;
+}
+
+struct cc__task *cc__self(void) {
+    struct cc__fiber *f = cc__fiber_current();
+    if (CC__UNLIKELY(f == NULL) && cc__fiber_attach(&f) != 0) return NULL;
+    while (f->up != NULL) f = *f->up;
+    return CC__LIKELY(f->task != NULL) ? f->task : thread_record(f);
+}
+
+static void thread_park(struct cc__task *self, int64_t deadline_ns) {
+    if (!cc__state_thread_park(self)) return;
+    for (;;) {
+        uint32_t now = cc__load_acquire(state_word(self));
+        if ((now & CC__CONTROL_STATE) != CC__PARKED) break;
+        if (cc__futex_wait(state_word(self), now, deadline_ns) == -ETIMEDOUT) break;
+    }
+    cc__state_thread_resume(self);
+}
+
+void cc__unpark(struct cc__task *t, uint32_t generation) {
+    switch (cc__state_unpark(t, generation)) {
+    case CC__UNPARK_QUEUE: cc__ready(t); break;
+    case CC__UNPARK_WAKE: cc__futex_wake(state_word(t), 1); break;
+    case CC__UNPARK_NOTED:
+    case CC__UNPARK_GONE: break;
+    }
+}
+
+void cc__park(struct cc__task *self) {
+    if (cc__state_take_note(self)) return;
+    if (self->fn != NULL)
+        cc__run_leave(cc__worker_current(), CC__LEFT_PARKING);
+    else
+        thread_park(self, CC__NO_DEADLINE);
+}
+
+static enum cc__outcome thread_wait(struct cc__wait *w, int64_t deadline_ns) {
+    enum cc__outcome outcome;
+    while ((outcome = cc__wait_outcome(w)) == CC__PENDING) {
+        if (!cc__state_take_note(w->task)) thread_park(w->task, deadline_ns);
+        if (deadline_ns != CC__NEVER && cc__now_ns() >= deadline_ns) cc__wait_decide(w->task, w->epoch, CC__TIMED_OUT);
+    }
+    return outcome;
+}
+
+enum cc__outcome cc__wait_for(struct cc__wait *w, int64_t deadline_ns) {
+    struct cc__task *self = w->task;
+    if (self->fn == NULL) return thread_wait(w, deadline_ns);
+    struct cc__timer timer = {.when_ns = deadline_ns, .task = self, .epoch = w->epoch};
+    struct cc__timers *set = NULL;
+    if (deadline_ns != CC__NEVER) {
+        set = &cc__worker_current()->timers;
+        if (cc__timers_add(set, &timer)) cc__idle_timer_added(self->runtime, deadline_ns);
+    }
+    enum cc__outcome outcome;
+    while ((outcome = cc__wait_outcome(w)) == CC__PENDING) cc__park(self);
+    if (set != NULL) cc__timers_remove(set, &timer);
+    return outcome;
+}
+
+cc_parker cc_parker_self(void) {
+    struct cc__task *self = cc__self();
+    CC_CHECK(self != NULL, "no memory to let this thread wait");
+    return (cc_parker){.priv_record = self, .priv_generation = cc__task_generation(cc__load_relaxed(&self->control))};
+}
+
+void cc_priv_park_if(const void *flag, int expected) {
+    struct cc__task *self = cc__self();
+    CC_CHECK(self != NULL, "no memory to let this thread wait");
+    /* Acquire: pairs with the release store that who unparks made to the flag before. */
+    if (cc__load_acquire((const _Atomic int *)flag) != expected) return;
+    cc__park(self);
+}
+
+void cc_unpark(cc_parker p) {
+    if (p.priv_record != NULL) cc__unpark(p.priv_record, p.priv_generation);
+}

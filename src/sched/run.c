@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* From one task to the next.
+ *
+ * A task that parks, yields or ends picks the next one itself and switches straight to it; the worker's own
+ * stack is used only when there is nothing to run. What the left task still needs, to be committed as parked, to
+ * be queued again, to have its fiber put away, needs a stack that is not its own: so it is written down in the
+ * worker, and the first thing the next stack does is to carry it out (cc__run_arrive). Until then nobody else
+ * can run the left task: it is in no queue, and not yet PARKED.
+ *
+ * A fiber runs task after task: when one ends and the next has not begun yet, it begins right there.
+ *
+ * Prev: sched/worker.c  Next: sched/park.c */
+#include "sched.h"
+
+#include "../base/assert.h"
+
+enum { IDLE_FIBERS_MAX = 64 };
+
+static void fiber_main(void *arg);
+
+static void put_fiber(struct cc__worker *w, struct cc__fiber *f) {
+    if (f->bytes == cc__stack_class_bytes(w->runtime->stack_class) && w->idle_fiber_count < IDLE_FIBERS_MAX) {
+        f->arg = w->idle_fibers;
+        w->idle_fibers = f;
+        w->idle_fiber_count++;
+    } else {
+        cc__fiber_destroy(f, &w->stacks);
+    }
+}
+
+void cc__run_drop_fibers(struct cc__worker *w) {
+    while (w->idle_fibers != NULL) {
+        struct cc__fiber *f = w->idle_fibers;
+        w->idle_fibers = f->arg;
+        cc__fiber_destroy(f, &w->stacks);
+    }
+    w->idle_fiber_count = 0;
+}
+
+/* The fiber a task goes on with, or begins on. NULL: no memory for a stack. */
+static struct cc__fiber *fiber_for(struct cc__worker *w, struct cc__task *t) {
+    struct cc__fiber *f = t->fiber;
+    if (f != NULL) return f;
+    if (t->stack_class == w->runtime->stack_class && w->idle_fibers != NULL) {
+        f = w->idle_fibers;
+        w->idle_fibers = f->arg;
+        w->idle_fiber_count--;
+    } else if (cc__fiber_create(&f, &w->stacks, cc__stack_class_bytes(t->stack_class), false, false) != 0) {
+        return NULL;
+    }
+    cc__fiber_start(f, fiber_main, f);
+    return f;
+}
+
+static void begin_on(struct cc__fiber *f, struct cc__task *t) {
+    f->task = t;
+    cc__fiber_describe(f, t->serial, t->name);
+}
+
+void cc__run_arrive(struct cc__worker *w) {
+    enum cc__left left = w->left;
+    w->left = CC__LEFT_NOTHING;
+    switch (left) {
+    case CC__LEFT_NOTHING: break;
+    case CC__LEFT_PARKING:
+        if (!cc__state_park(w->left_task)) cc__ready(w->left_task);
+        break;
+    case CC__LEFT_YIELDING: cc__runq_push(w, w->left_task); break;
+    case CC__LEFT_ENDED: put_fiber(w, w->left_fiber); break;
+    }
+}
+
+/* Pick what comes next and the fiber for it; the worker's root, with no current task, if there is nothing. */
+static struct cc__fiber *next_fiber(struct cc__worker *w, struct cc__task *next) {
+    struct cc__fiber *f = next == NULL ? w->root : fiber_for(w, next);
+    if (f == NULL) { /* no stack now: it waits in the global queue, and the worker tries again */
+        next->next = NULL;
+        cc__state_disown(next);
+        cc__inject_push(&w->runtime->inject, next, 1);
+        next = NULL;
+        f = w->root;
+    }
+    w->current = next;
+    return f;
+}
+
+void cc__run_leave(struct cc__worker *w, enum cc__left left) {
+    struct cc__task *self = w->current, *next = cc__worker_pick(w);
+    if (next == NULL && left == CC__LEFT_YIELDING) return; /* nobody else wants to run */
+    struct cc__fiber *from = cc__fiber_current(), *to = next_fiber(w, next);
+    self->fiber = from;
+    w->left = left;
+    w->left_task = self;
+    cc__fiber_switch(from, to);
+    cc__run_arrive(cc__worker_current()); /* perhaps another one */
+}
+
+static void fiber_main(void *arg) {
+    struct cc__fiber *f = arg;
+    struct cc__worker *w = cc__worker_current();
+    cc__run_arrive(w);
+    struct cc__task *next;
+    do {
+        struct cc__task *t = w->current;
+        begin_on(f, t);
+        t->fiber = f;
+        t->value = t->fn(t->value);
+        w = cc__worker_current(); /* it may have moved */
+        cc__finish(w, t);
+        next = cc__worker_pick(w);
+        w->current = next;
+    } while (next != NULL && next->fiber == NULL && next->stack_class == cc__stack_class(f->bytes));
+    struct cc__fiber *to = next_fiber(w, next);
+    w->left = CC__LEFT_ENDED;
+    w->left_fiber = f;
+    cc__fiber_exit(f, to);
+}
+
+bool cc__run_task(struct cc__worker *w, struct cc__task *t) {
+    struct cc__fiber *to = next_fiber(w, t);
+    if (to == w->root) return false;
+    cc__fiber_switch(w->root, to);
+    cc__run_arrive(w);
+    return true;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* A worker's own queue: a ring of 256, first in first out; the owner appends, anyone takes from the head.
+ *
+ *   owner appends                                thief takes n
+ *   A1 reads head (acquire): is there room       T1 reads head (acquire), then tail (acquire)
+ *   A2 writes slot[tail]                         T2 reads slots head .. head+n-1
+ *   A3 tail+1 (release)                          T3 CAS head to head+n (release): they are its own
+ *
+ * T2 may read a slot that another thief took and the owner has refilled; then head has moved and T3 fails.
+ * A1's acquire of the head that T3 released means that the thief has read the slots before they are
+ * overwritten. head and tail run on and wrap; 32 bits are enough because a thief would have to sleep through
+ * 2^32 pushes between T1 and T3.
+ *
+ * Full: half goes to the global queue in one batch.
+ *
+ * Prev: sched/ready.c  Next: sched/inject.c */
+#include "sched.h"
+
+enum { MASK = CC__RUNQ_SLOTS - 1 };
+
+bool cc__runq_empty(struct cc__runq *q) {
+    return cc__load_acquire(&q->head) == cc__load_acquire(&q->tail);
+}
+
+/* Move half of a full queue, and one more, to the global queue. False: a thief made room meanwhile. */
+static bool push_overflow(struct cc__worker *w, struct cc__task *t, uint32_t head) {
+    struct cc__runq *q = &w->runq;
+    uint32_t n = CC__RUNQ_SLOTS / 2;
+    struct cc__task *batch[CC__RUNQ_SLOTS / 2 + 1];
+    for (uint32_t i = 0; i < n; i++) batch[i] = cc__load_relaxed(&q->slot[(head + i) & MASK]);
+    /* [RQ2] release: as T3. */
+    if (!cc__cas_acq_rel(&q->head, &head, head + n)) return false;
+    batch[n] = t;
+    for (uint32_t i = 0; i < n; i++) batch[i]->next = batch[i + 1];
+    t->next = NULL;
+    cc__inject_push(&w->runtime->inject, batch[0], n + 1);
+    return true;
+}
+
+void cc__runq_push(struct cc__worker *w, struct cc__task *t) {
+    struct cc__runq *q = &w->runq;
+    uint32_t tail = cc__load_relaxed(&q->tail);
+    for (;;) {
+        /* [RQ2] acquire: a thief that moved head has read its slots. Pairs with the CAS in steal and pop. */
+        uint32_t head = cc__load_acquire(&q->head);
+        if (tail - head < CC__RUNQ_SLOTS) break;
+        if (push_overflow(w, t, head)) return;
+    }
+    cc__store_relaxed(&q->slot[tail & MASK], t);
+    /* [RQ1] release: publishes the slot and the task; a thief that sees the new tail may read both. */
+    cc__store_release(&q->tail, tail + 1);
+}
+
+struct cc__task *cc__runq_pop(struct cc__runq *q) {
+    uint32_t tail = cc__load_relaxed(&q->tail); /* our own */
+    uint32_t head = cc__load_acquire(&q->head);
+    while (head != tail) {
+        struct cc__task *t = cc__load_relaxed(&q->slot[head & MASK]);
+        if (cc__cas_acq_rel(&q->head, &head, head + 1)) return t; /* [RQ2] */
+    }
+    return NULL;
+}
+
+struct cc__task *cc__runq_steal(struct cc__worker *w, struct cc__runq *victim) {
+    struct cc__task *got[CC__RUNQ_SLOTS / 2];
+    uint32_t n, head = cc__load_acquire(&victim->head);
+    do {
+        /* [RQ1] acquire: pairs with the release of tail in push; the slots below it may be read. */
+        uint32_t tail = cc__load_acquire(&victim->tail), waiting = tail - head;
+        n = waiting - waiting / 2;
+        if (n == 0) return NULL;
+        if (n > CC__RUNQ_SLOTS / 2) { /* head is from before, tail from after: look again */
+            head = cc__load_acquire(&victim->head);
+            n = 0;
+            continue;
+        }
+        for (uint32_t i = 0; i < n; i++) got[i] = cc__load_relaxed(&victim->slot[(head + i) & MASK]);
+        /* [RQ2] release: the slots were read before the owner may refill them. */
+    } while (n == 0 || !cc__cas_acq_rel(&victim->head, &head, head + n));
+    for (uint32_t i = 1; i < n; i++) cc__runq_push(w, got[i]);
+    w->stolen += n;
+    return got[0];
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* Waits and lists of them. See wait.h.
+ *
+ * Prev: task/wait.h  Next: task/pool.c */
+#include "wait.h"
+
+#include "../base/assert.h"
+#include "../base/atomic.h"
+#include "../plat/thread.h"
+#include "task.h"
+
+enum { OUTCOME_BITS = 3, LOCK_SPINS = 100 };
+
+void cc__waitlist_lock(struct cc__waitlist *l) {
+    for (unsigned spins = 0;; spins++) {
+        /* [WL1] acquire: what the last holder did is seen. */
+        if (cc__load_relaxed(&l->lock) == 0 && cc__xchg_acquire(&l->lock, 1) == 0) return;
+        if (spins < LOCK_SPINS)
+            cc__cpu_relax();
+        else
+            cc__thread_yield(); /* its holder lost the cpu */
+    }
+}
+
+void cc__waitlist_unlock(struct cc__waitlist *l) {
+    /* [WL1] release: pairs with the acquire in cc__waitlist_lock(). */
+    cc__store_release(&l->lock, 0);
+}
+
+static struct cc__wait *wait_of(struct cc__node *n) {
+    return n == NULL ? NULL : CC__CONTAINER_OF(n, struct cc__wait, node);
+}
+
+void cc__waitlist_append(struct cc__waitlist *l, struct cc__wait *w) {
+    CC_ASSERT(w->node.prev == NULL && w->node.next == NULL && l->first != w);
+    w->node.prev = l->last == NULL ? NULL : &l->last->node;
+    if (l->last == NULL)
+        l->first = w;
+    else
+        l->last->node.next = &w->node;
+    l->last = w;
+    l->count++;
+}
+
+void cc__waitlist_remove(struct cc__waitlist *l, struct cc__wait *w) {
+    struct cc__wait *prev = wait_of(w->node.prev), *next = wait_of(w->node.next);
+    if (prev == NULL && l->first != w) return; /* not on it */
+    if (prev == NULL)
+        l->first = next;
+    else
+        prev->node.next = w->node.next;
+    if (next == NULL)
+        l->last = prev;
+    else
+        next->node.prev = w->node.prev;
+    w->node.prev = w->node.next = NULL;
+    l->count--;
+}
+
+struct cc__wait *cc__waitlist_take_first(struct cc__waitlist *l) {
+    struct cc__wait *w = l->first;
+    if (w != NULL) cc__waitlist_remove(l, w);
+    return w;
+}
+
+struct cc__wait *cc__waitlist_take_all(struct cc__waitlist *l) {
+    struct cc__wait *first = l->first;
+    l->first = l->last = NULL;
+    l->count = 0;
+    return first;
+}
+
+struct cc__wait *cc__wait_next(const struct cc__wait *w) {
+    return wait_of(w->node.next);
+}
+
+void cc__wait_begin(struct cc__wait *w, struct cc__task *self, void *object, const char *reason) {
+    uint64_t epoch = (cc__load_relaxed(&self->outcome) >> OUTCOME_BITS) + 1;
+    *w = (struct cc__wait){.task = self, .epoch = epoch, .object = object, .reason = reason};
+    /* Nobody holds this epoch yet, so no order is needed: the list's lock publishes it. */
+    cc__store_relaxed(&self->outcome, epoch << OUTCOME_BITS | CC__PENDING);
+}
+
+enum cc__outcome cc__wait_outcome(const struct cc__wait *w) {
+    /* [WT1] acquire: pairs with the release in cc__wait_decide(); what the decider wrote may be read. */
+    uint64_t now = cc__load_acquire(&w->task->outcome);
+    CC_ASSERT(now >> OUTCOME_BITS == w->epoch);
+    return (enum cc__outcome)(now & ((1u << OUTCOME_BITS) - 1));
+}
+
+bool cc__wait_decide(struct cc__task *t, uint64_t epoch, enum cc__outcome outcome) {
+    uint64_t pending = epoch << OUTCOME_BITS | CC__PENDING;
+    /* [WT1] release: what the decider wrote before (a value handed over) is seen by the waiter. */
+    return cc__cas_acq_rel(&t->outcome, &pending, epoch << OUTCOME_BITS | (uint64_t)outcome);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* The wait: the one way to block.
+ *
+ * A wait is decided exactly once, by a compare-and-swap on the outcome word of the waiter's record: matched,
+ * closed, timed out or cancelled. Wakers, timers and cancellers hold {record, epoch}; a waiter that has moved
+ * on has another epoch, and they lose cleanly. What a wait list holds is a node in the waiter's frame; the
+ * waiter leaves only when its node is off the list.
+ *
+ * Prev: task/state.c  Next: task/pool.c */
+#ifndef CC__TASK_WAIT_H
+#define CC__TASK_WAIT_H
+
+#include "../base/base.h"
+#include "../base/list.h"
+
+struct cc__task;
+
+enum cc__outcome { CC__PENDING, CC__MATCHED, CC__CLOSED, CC__TIMED_OUT, CC__CANCELLED };
+
+/* One waiter on one list: in the waiter's frame. */
+struct cc__wait {
+    struct cc__node node; /* on a list, or unlinked; guarded by the list's lock */
+    struct cc__task *task;
+    uint64_t epoch; /* of this wait */
+    void *object;   /* what it waits on, for reports */
+    void *value;    /* for the caller */
+    uint64_t spare;
+    const char *reason; /* shown in dumps */
+};
+_Static_assert(sizeof(struct cc__wait) == 64, "a wait node is one cache line");
+
+/* Waiters in order. A spinning lock, held for a few instructions and never across a park. */
+struct cc__waitlist {
+    _Atomic uint32_t lock; /* 0 free.  W, R: any thread.  [WL1] */
+    uint32_t count;
+    struct cc__wait *first, *last; /* NULL: empty, so that a zeroed list is one */
+};
+
+void cc__waitlist_lock(struct cc__waitlist *l);
+void cc__waitlist_unlock(struct cc__waitlist *l);
+/* With the lock held. */
+void cc__waitlist_append(struct cc__waitlist *l, struct cc__wait *w);
+void cc__waitlist_remove(struct cc__waitlist *l, struct cc__wait *w); /* harmless if it is not on it */
+struct cc__wait *cc__waitlist_take_first(struct cc__waitlist *l);
+/* All of them, to be walked by cc__wait_next() without the lock, by who decides them. */
+struct cc__wait *cc__waitlist_take_all(struct cc__waitlist *l);
+struct cc__wait *cc__wait_next(const struct cc__wait *w);
+
+/* Begin a wait of the running task: a new epoch, pending. */
+void cc__wait_begin(struct cc__wait *w, struct cc__task *self, void *object, const char *reason);
+/* How it was decided, or CC__PENDING. */
+enum cc__outcome cc__wait_outcome(const struct cc__wait *w);
+/* Decide somebody's wait. True: it was this call that did; the caller unparks the task. */
+bool cc__wait_decide(struct cc__task *t, uint64_t epoch, enum cc__outcome outcome);
+
+#endif /* CC__TASK_WAIT_H */
