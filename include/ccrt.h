@@ -10,11 +10,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "ccrt/async.h"
 #include "ccrt/defs.h"
 #include "ccrt/error.h"
+#include "ccrt/main.h"
 #include "ccrt/park.h"
 #include "ccrt/runtime.h"
 #include "ccrt/sched.h"
+#include "ccrt/scope.h"
 #include "ccrt/task.h"
 #include "ccrt/time.h"
 #include "ccrt/version.h"

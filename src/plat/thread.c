@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -41,6 +42,12 @@ int cc__thread_pin(int cpu) {
     CPU_ZERO(&set);
     CPU_SET((size_t)cpu, &set);
     return -pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+}
+
+size_t cc__thread_stack_limit(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return 0;
+    return (size_t)limit.rlim_cur;
 }
 
 void cc__thread_yield(void) {

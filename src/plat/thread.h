@@ -22,6 +22,9 @@ void cc__thread_set_name(const char *name);
 /* Bind the calling thread to one cpu. Returns 0; -EINVAL no such cpu, or not ours to use. */
 int cc__thread_pin(int cpu);
 
+/* How large a main thread's stack may grow, in bytes; 0: without limit. */
+size_t cc__thread_stack_limit(void);
+
 /* Let another thread have the cpu. */
 void cc__thread_yield(void);
 

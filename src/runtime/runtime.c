@@ -7,7 +7,7 @@
  *
  * The default runtime starts on first use and is never stopped: a process that ends does not wait for it.
  *
- * Prev: sched/finish.c */
+ * Prev: time/sleep.c  Next: runtime/main.c */
 #include <ccrt/runtime.h>
 
 #include "../base/assert.h"

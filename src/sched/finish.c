@@ -12,7 +12,7 @@
  * lock after DONE, so T is through with the record by then; T3 touches only nodes in frames of joiners that are
  * not decided yet, and reads the next one before it decides.
  *
- * Prev: sched/idle.c  Next: runtime/runtime.c */
+ * Prev: sched/idle.c  Next: sched/cancel.c */
 #include <ccrt/task.h>
 
 #include "sched.h"
@@ -25,7 +25,7 @@
 static void record_free(struct cc__task *t) {
     struct cc__worker *w = cc__worker_current();
     struct cc__task_cache none = {0};
-    free((void *)(uintptr_t)t->name);
+    free(t->name);
     t->name = NULL;
     cc__task_free(w != NULL ? &w->records : &none, t);
     cc__task_cache_drain(&none);

@@ -84,6 +84,7 @@ void cc__park(struct cc__task *self) {
 static enum cc__outcome thread_wait(struct cc__wait *w, int64_t deadline_ns) {
     enum cc__outcome outcome;
     while ((outcome = cc__wait_outcome(w)) == CC__PENDING) {
+        if (cc__state_take_cancel(w->task)) cc__cancel_pass_on(w->task);
         if (!cc__state_take_note(w->task)) thread_park(w->task, deadline_ns);
         if (deadline_ns != CC__NEVER && cc__now_ns() >= deadline_ns) cc__wait_decide(w->task, w->epoch, CC__TIMED_OUT);
     }
@@ -100,7 +101,10 @@ enum cc__outcome cc__wait_for(struct cc__wait *w, int64_t deadline_ns) {
         if (cc__timers_add(set, &timer)) cc__idle_timer_added(self->runtime, deadline_ns);
     }
     enum cc__outcome outcome;
-    while ((outcome = cc__wait_outcome(w)) == CC__PENDING) cc__park(self);
+    while ((outcome = cc__wait_outcome(w)) == CC__PENDING) {
+        if (cc__state_take_cancel(self)) cc__cancel_pass_on(self);
+        cc__park(self);
+    }
     if (set != NULL) cc__timers_remove(set, &timer);
     return outcome;
 }

@@ -18,8 +18,14 @@ enum { IDLE_FIBERS_MAX = 64 };
 
 static void fiber_main(void *arg);
 
+/* TSan keeps a stack of calls for each fiber, and a fiber that left for good never returned from its last ones:
+ * begun again and again, it would overflow. */
+static bool can_begin_again(const struct cc__worker *w, const struct cc__fiber *f) {
+    return f->bytes == cc__stack_class_bytes(w->runtime->stack_class) && (f->hooks & CC__HOOK_TSAN) == 0;
+}
+
 static void put_fiber(struct cc__worker *w, struct cc__fiber *f) {
-    if (f->bytes == cc__stack_class_bytes(w->runtime->stack_class) && w->idle_fiber_count < IDLE_FIBERS_MAX) {
+    if (can_begin_again(w, f) && w->idle_fiber_count < IDLE_FIBERS_MAX) {
         f->arg = w->idle_fibers;
         w->idle_fibers = f;
         w->idle_fiber_count++;
@@ -54,7 +60,7 @@ static struct cc__fiber *fiber_for(struct cc__worker *w, struct cc__task *t) {
 
 static void begin_on(struct cc__fiber *f, struct cc__task *t) {
     f->task = t;
-    cc__fiber_describe(f, t->serial, t->name);
+    cc__fiber_describe(f, t->serial, t->label);
 }
 
 void cc__run_arrive(struct cc__worker *w) {

@@ -138,9 +138,25 @@ enum cc__outcome cc__wait_for(struct cc__wait *w, int64_t deadline_ns);
 void cc__finish(struct cc__worker *w, struct cc__task *t);
 
 /* spawn.c */
+int cc__spawn_prepare(struct cc__runtime *rt, struct cc__task **out, void *(*fn)(void *), void *arg); /* not queued */
+void cc__spawn_abandon(struct cc__task *t);               /* prepared, and not to be */
+void cc__spawn_launch(struct cc__task *t, bool detached); /* prepared, and now runs */
 int cc__spawn(struct cc__runtime *rt, cc_task *out, const cc_task_attr *attr, void *(*fn)(void *), void *arg);
 
-/* Of the layer above: the runtime that starts itself. */
+/* cancel.c: what kinds of scopes there are, and what they mean to a waiter. */
+enum { CC__SCOPE_NURSERY = 1, CC__SCOPE_DEADLINE, CC__SCOPE_SHIELD };
+enum { CC__OWN_DEADLINE = 1 };
+int cc__cancel_code(const struct cc__task *self); /* 0, -ECANCELED or -ETIMEDOUT */
+/* Wait; also until cancelled, or until a scope's deadline.
+ *   Returns    0 matched; -EPIPE closed; -ECANCELED, -ETIMEDOUT by a scope; CC__OWN_DEADLINE by deadline_ns */
+int cc__wait_cancellable(struct cc__wait *w, int64_t deadline_ns);
+/* The running task was told of a cancellation: cancel the nurseries it has open that are under it. */
+void cc__cancel_pass_on(struct cc__task *self);
+
+/* Of the layers above: nurseries, and the runtime that starts itself. */
+struct cc_nursery;
+int cc__nursery_cancelled(const struct cc_nursery *n); /* 0, or a negative code */
+void cc__nursery_cancel(struct cc_nursery *n, int code);
 int cc__runtime_default(struct cc__runtime **out);
 
 #endif /* CC__SCHED_SCHED_H */

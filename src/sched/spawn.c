@@ -9,12 +9,9 @@
 #include "../base/assert.h"
 #include "../plat/thread.h"
 
-#include <ccrt/time.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "../plat/clock.h"
 
 /* Count it where shutdown looks: plain threads share a counter, workers have their own. */
 static void count_spawn(struct cc__runtime *rt, struct cc__worker *w) {
@@ -35,11 +32,13 @@ static uint32_t next_serial(struct cc__runtime *rt, struct cc__worker *w) {
     return ++w->serial;
 }
 
-static int spawn(struct cc__runtime *rt, const cc_task_attr *attr, void *(*fn)(void *), void *arg, cc_task *out) {
+int cc__spawn_prepare(struct cc__runtime *rt, struct cc__task **out, void *(*fn)(void *), void *arg) {
     struct cc__worker *w = cc__worker_current();
+    if (rt == NULL && w != NULL) rt = w->runtime;
+    int rc = rt != NULL ? 0 : cc__runtime_default(&rt);
+    if (rc != 0) return rc;
     struct cc__task_cache none = {0};
-    struct cc__task_cache *cache = w != NULL ? &w->records : &none;
-    struct cc__task *t = cc__task_alloc(cache);
+    struct cc__task *t = cc__task_alloc(w != NULL ? &w->records : &none);
     cc__task_cache_drain(&none);
     if (t == NULL) return -ENOMEM;
     t->fn = fn;
@@ -47,27 +46,48 @@ static int spawn(struct cc__runtime *rt, const cc_task_attr *attr, void *(*fn)(v
     t->runtime = rt;
     t->stack_class = (uint16_t)rt->stack_class;
     t->serial = next_serial(rt, w);
-    if (attr != NULL) {
-        if (attr->stack_bytes != 0) t->stack_class = (uint16_t)cc__stack_class(attr->stack_bytes);
-        t->priority = (uint8_t)attr->priority;
-        t->name = attr->name == NULL ? NULL : strdup(attr->name);
-    }
-    *out = (cc_task){.priv_record = t, .priv_generation = cc__task_generation(cc__load_relaxed(&t->control))};
-    count_spawn(rt, w);
-    cc__state_assign(t);
-    cc__ready_new(t);
+    *out = t;
     return 0;
 }
 
+void cc__spawn_abandon(struct cc__task *t) {
+    struct cc__worker *w = cc__worker_current();
+    struct cc__task_cache none = {0};
+    free(t->name);
+    cc__task_free(w != NULL ? &w->records : &none, t);
+    cc__task_cache_drain(&none);
+}
+
+void cc__spawn_launch(struct cc__task *t, bool detached) {
+    count_spawn(t->runtime, cc__worker_current());
+    cc__state_assign(t);
+    if (detached) cc__state_release(t, cc__task_generation(cc__load_relaxed(&t->control)), false);
+    cc__ready_new(t);
+}
+
 int cc__spawn(struct cc__runtime *rt, cc_task *out, const cc_task_attr *attr, void *(*fn)(void *), void *arg) {
+    static const cc_task_attr defaults = {0};
     if (out == NULL || fn == NULL) return -EINVAL;
     *out = (cc_task){0};
-    if (attr != NULL && attr->stack_bytes > CC__STACK_BYTES_MAX) return -EINVAL;
-    if (attr != NULL && (attr->priority < 0 || attr->priority >= CC__PRIORITIES)) return -EINVAL;
-    struct cc__worker *w = cc__worker_current();
-    if (rt == NULL && w != NULL) rt = w->runtime;
-    int rc = rt != NULL ? 0 : cc__runtime_default(&rt);
-    return rc != 0 ? rc : spawn(rt, attr, fn, arg, out);
+    if (attr == NULL) attr = &defaults;
+    if (attr->stack_bytes > CC__STACK_BYTES_MAX) return -EINVAL;
+    if (attr->priority < 0 || attr->priority >= CC__PRIORITIES) return -EINVAL;
+    struct cc__task *t;
+    int rc = cc__spawn_prepare(rt, &t, fn, arg);
+    if (rc != 0) return rc;
+    if (attr->stack_bytes != 0) t->stack_class = (uint16_t)cc__stack_class(attr->stack_bytes);
+    t->priority = (uint8_t)attr->priority;
+    if (attr->name != NULL) {
+        t->name = strdup(attr->name);
+        if (t->name == NULL) {
+            cc__spawn_abandon(t);
+            return -ENOMEM;
+        }
+        t->label = t->name;
+    }
+    *out = (cc_task){.priv_record = t, .priv_generation = cc__task_generation(cc__load_relaxed(&t->control))};
+    cc__spawn_launch(t, false);
+    return 0;
 }
 
 int cc_task_spawn(cc_task *out, const cc_task_attr *attr, void *(*fn)(void *), void *arg) {
@@ -95,24 +115,5 @@ cc_task cc_task_self(void) {
 
 const char *cc_task_self_name(void) {
     struct cc__task *t = cc__self();
-    return t == NULL ? NULL : t->name;
-}
-
-int64_t cc_now_ns(void) {
-    return cc__now_ns();
-}
-
-int cc_sleep_until_ns(int64_t when_ns) {
-    struct cc__task *self = cc__self();
-    if (self == NULL) return -ENOMEM;
-    struct cc__wait w;
-    cc__wait_begin(&w, self, NULL, "sleep");
-    cc__wait_for(&w, when_ns < 0 ? 0 : when_ns);
-    return 0;
-}
-
-int cc_sleep_ms(int64_t ms) {
-    if (ms < 0) ms = 0;
-    int64_t now = cc__now_ns(), most = (INT64_MAX - 1 - now) / 1000000;
-    return cc_sleep_until_ns(now + (ms > most ? most : ms) * 1000000);
+    return t == NULL ? NULL : t->label;
 }

@@ -60,9 +60,14 @@ static void record_reset(struct cc__task *t) {
     t->resumed = false;
     t->stack_class = 0;
     t->serial = 0;
-    t->name = t->site = NULL;
-    t->locals = NULL;
+    t->name = NULL;
     t->scope = NULL;
+    t->nursery = NULL;
+    t->older = t->younger = NULL;
+    t->body = NULL;
+    t->future = NULL;
+    t->heap_args = NULL;
+    t->label = NULL;
     CC_ASSERT(t->joiners.first == NULL);
     CC_ASSERT((cc__load_relaxed(&t->control) & (CC__CONTROL_GENERATION - 1)) == CC__IDLE);
 }

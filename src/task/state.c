@@ -68,6 +68,15 @@ bool cc__state_take_note(struct cc__task *t) {
     return (cc__and_acq_rel(&t->control, ~CC__CONTROL_NOTE) & CC__CONTROL_NOTE) != 0;
 }
 
+void cc__state_set_cancel(struct cc__task *t) {
+    cc__or_acq_rel(&t->control, CC__CONTROL_CANCEL); /* [TS2] release: the cancelled scope is seen by who takes it */
+}
+
+bool cc__state_take_cancel(struct cc__task *t) {
+    if ((cc__load_relaxed(&t->control) & CC__CONTROL_CANCEL) == 0) return false;
+    return (cc__and_acq_rel(&t->control, ~CC__CONTROL_CANCEL) & CC__CONTROL_CANCEL) != 0; /* [TS2] acquire */
+}
+
 /* To PARKED, or with a note pending to `noted` without it. Returns whether it is parked. */
 static bool park_or(struct cc__task *t, enum cc__task_state noted) {
     uint64_t c = cc__load_relaxed(&t->control), next;

@@ -38,7 +38,7 @@ enum cc__task_state { CC__IDLE, CC__ASSIGNED, CC__OWNED, CC__PARKED, CC__DONE };
 #define CC__CONTROL_CANCEL (UINT64_C(1) << 5)
 #define CC__CONTROL_GENERATION (UINT64_C(1) << 32) /* one of it */
 
-enum { CC__TASK_ARGS = 64 };
+enum { CC__TASK_ARGS = 32 }; /* longer arguments are on the heap */
 
 struct cc__task {
     _Atomic uint64_t control; /* W, R: any thread, through state.c only.  [TS1] [TS2] [TS3] */
@@ -54,11 +54,15 @@ struct cc__task {
     uint32_t serial; /* "task 7" in reports */
 
     struct cc__waitlist joiners;
-    const char *name; /* own copy, or NULL */
-    const char *site; /* "file:line" of its spawn, or NULL */
-    void **locals;    /* task-local storage, or NULL */
-    void *scope;      /* the innermost scope it runs under */
+    char *name;                       /* own copy, or NULL */
+    struct cc_priv_scope *scope;      /* the innermost it runs under, or NULL */
+    struct cc_nursery *nursery;       /* whose child it is, or NULL */
+    struct cc__task *older, *younger; /* its siblings there; guarded by the nursery's lock */
 
+    int (*body)(void *);             /* of a nursery's child: called with its arguments */
+    struct cc_future_result *future; /* of its result, or NULL */
+    void *heap_args;                 /* instead of args, or NULL */
+    const char *label;               /* shown in reports: its name, or its function's */
     char args[CC__TASK_ARGS];
 } __attribute__((aligned(CC__CACHE_LINE)));
 
@@ -81,6 +85,10 @@ void cc__state_disown(struct cc__task *t);
 
 /* Eat a pending unpark of the running task. True: there was one, do not park. */
 bool cc__state_take_note(struct cc__task *t);
+
+/* Something the task runs under was cancelled; it looks when it waits next. */
+void cc__state_set_cancel(struct cc__task *t);
+bool cc__state_take_cancel(struct cc__task *t);
 
 /* OWNED to PARKED, on another stack than the task's own. False: an unpark came first; the task is ASSIGNED
  * and the caller queues it. */

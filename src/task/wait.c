@@ -9,7 +9,7 @@
 #include "../plat/thread.h"
 #include "task.h"
 
-enum { OUTCOME_BITS = 3, LOCK_SPINS = 100 };
+enum { OUTCOME_MASK = 7, CANCELLABLE = 8, OUTCOME_BITS = 4, LOCK_SPINS = 100 };
 
 void cc__waitlist_lock(struct cc__waitlist *l) {
     for (unsigned spins = 0;; spins++) {
@@ -85,11 +85,28 @@ enum cc__outcome cc__wait_outcome(const struct cc__wait *w) {
     /* [WT1] acquire: pairs with the release in cc__wait_decide(); what the decider wrote may be read. */
     uint64_t now = cc__load_acquire(&w->task->outcome);
     CC_ASSERT(now >> OUTCOME_BITS == w->epoch);
-    return (enum cc__outcome)(now & ((1u << OUTCOME_BITS) - 1));
+    return (enum cc__outcome)(now & OUTCOME_MASK);
+}
+
+void cc__wait_allow_cancel(struct cc__wait *w) {
+    /* Nobody else writes the word of this wait before it is on a list or in a timer set. */
+    cc__store_relaxed(&w->task->outcome, w->epoch << OUTCOME_BITS | CANCELLABLE | CC__PENDING);
+}
+
+/* From pending, cancellable or not, to an outcome. */
+static bool decide(struct cc__task *t, uint64_t now, enum cc__outcome outcome) {
+    /* [WT1] release: what the decider wrote before (a value handed over) is seen by the waiter. */
+    return cc__cas_acq_rel(&t->outcome, &now, (now & ~(uint64_t)(OUTCOME_MASK | CANCELLABLE)) | (uint64_t)outcome);
 }
 
 bool cc__wait_decide(struct cc__task *t, uint64_t epoch, enum cc__outcome outcome) {
-    uint64_t pending = epoch << OUTCOME_BITS | CC__PENDING;
-    /* [WT1] release: what the decider wrote before (a value handed over) is seen by the waiter. */
-    return cc__cas_acq_rel(&t->outcome, &pending, epoch << OUTCOME_BITS | (uint64_t)outcome);
+    uint64_t now = cc__load_relaxed(&t->outcome);
+    if (now >> OUTCOME_BITS != epoch || (now & OUTCOME_MASK) != CC__PENDING) return false;
+    return decide(t, now, outcome); /* the word of one wait changes once: no loop */
+}
+
+bool cc__wait_cancel(struct cc__task *t) {
+    uint64_t now = cc__load_relaxed(&t->outcome);
+    if ((now & OUTCOME_MASK) != CC__PENDING || (now & CANCELLABLE) == 0) return false;
+    return decide(t, now, CC__CANCELLED);
 }

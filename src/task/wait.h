@@ -48,6 +48,10 @@ struct cc__wait *cc__wait_next(const struct cc__wait *w);
 
 /* Begin a wait of the running task: a new epoch, pending. */
 void cc__wait_begin(struct cc__wait *w, struct cc__task *self, void *object, const char *reason);
+/* Let cc__wait_cancel() decide it; to be followed by a full fence and a look whether it is cancelled already. */
+void cc__wait_allow_cancel(struct cc__wait *w);
+/* Decide the wait a task is in, if it is in one that allows that. True: the caller unparks it. */
+bool cc__wait_cancel(struct cc__task *t);
 /* How it was decided, or CC__PENDING. */
 enum cc__outcome cc__wait_outcome(const struct cc__wait *w);
 /* Decide somebody's wait. True: it was this call that did; the caller unparks the task. */

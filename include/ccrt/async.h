@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* Typed tasks: functions with up to 8 parameters that can be called, spawned and awaited.
+ *
+ *     CC_TASK(greet, (const char *, who), (int *, count)) { ...; return 0; }     an int function
+ *     CC_ASYNC(long, square, (int, x)) { return (long)x * x; }                   any result
+ *
+ *     CC_RESULT(long) f;                            in a frame that outlives the nursery's braces
+ *     CC_NURSERY(n) {
+ *         cc_spawn(n, greet, "world", &count);      0, or why not
+ *         cc_async(n, f, square, 7);
+ *         long x = cc_await(f);
+ *     }
+ *
+ * Arguments are copied at the spawn and checked as in a call. A parameter type with a comma or a declarator needs a
+ * typedef. */
+#ifndef CCRT_ASYNC_H
+#define CCRT_ASYNC_H
+
+#include "scope.h"
+
+CC_BEGIN_DECLS
+
+/* Where a result will be. The fields are private. */
+typedef struct cc_future_result {
+    uint32_t priv_lock[2];
+    void *priv_waiters[2];
+    int priv_done;
+    int priv_status;
+} cc_priv_result;
+
+CC_API int cc_priv_async(cc_nursery *n, cc_priv_result *f, int (*fn)(void *args), const void *args, size_t size,
+                         const char *name);
+CC_API void cc_priv_await(cc_priv_result *f);
+CC_API int cc_priv_result_status(cc_priv_result *f);
+
+CC_END_DECLS
+
+/* ---- lists of parameters ---- */
+
+/* 0 for one argument, N for more (up to 10). */
+#define CC_PRIV_SOME(...) CC_PRIV_SOME_(__VA_ARGS__, N, N, N, N, N, N, N, N, N, 0, )
+#define CC_PRIV_SOME_(a, b, c, d, e, f, g, h, i, j, some, ...) some
+#define CC_PRIV_COUNT(...) CC_PRIV_COUNT_(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1, )
+#define CC_PRIV_COUNT_(a, b, c, d, e, f, g, h, count, ...) count
+
+/* m(x) for each x; CC_PRIV_LIST puts commas in between. */
+#define CC_PRIV_EACH(m, ...) CC_PRIV_CAT(CC_PRIV_EACH, CC_PRIV_COUNT(__VA_ARGS__))(m, __VA_ARGS__)
+#define CC_PRIV_EACH1(m, a) m(a)
+#define CC_PRIV_EACH2(m, a, b) m(a) m(b)
+#define CC_PRIV_EACH3(m, a, b, c) m(a) m(b) m(c)
+#define CC_PRIV_EACH4(m, a, b, c, d) m(a) m(b) m(c) m(d)
+#define CC_PRIV_EACH5(m, a, b, c, d, e) m(a) m(b) m(c) m(d) m(e)
+#define CC_PRIV_EACH6(m, a, b, c, d, e, f) m(a) m(b) m(c) m(d) m(e) m(f)
+#define CC_PRIV_EACH7(m, a, b, c, d, e, f, g) m(a) m(b) m(c) m(d) m(e) m(f) m(g)
+#define CC_PRIV_EACH8(m, a, b, c, d, e, f, g, h) m(a) m(b) m(c) m(d) m(e) m(f) m(g) m(h)
+#define CC_PRIV_LIST(m, ...) CC_PRIV_CAT(CC_PRIV_LIST, CC_PRIV_COUNT(__VA_ARGS__))(m, __VA_ARGS__)
+#define CC_PRIV_LIST1(m, a) m(a)
+#define CC_PRIV_LIST2(m, a, b) m(a), m(b)
+#define CC_PRIV_LIST3(m, a, b, c) m(a), m(b), m(c)
+#define CC_PRIV_LIST4(m, a, b, c, d) m(a), m(b), m(c), m(d)
+#define CC_PRIV_LIST5(m, a, b, c, d, e) m(a), m(b), m(c), m(d), m(e)
+#define CC_PRIV_LIST6(m, a, b, c, d, e, f) m(a), m(b), m(c), m(d), m(e), m(f)
+#define CC_PRIV_LIST7(m, a, b, c, d, e, f, g) m(a), m(b), m(c), m(d), m(e), m(f), m(g)
+#define CC_PRIV_LIST8(m, a, b, c, d, e, f, g, h) m(a), m(b), m(c), m(d), m(e), m(f), m(g), m(h)
+
+/* Of one parameter (type, name): a field, a declaration, the field as an argument, its setting. */
+#define CC_PRIV_FIELD(p) CC_PRIV_FIELD_ p
+#define CC_PRIV_FIELD_(type, id) type id;
+#define CC_PRIV_PARAM(p) CC_PRIV_PARAM_ p
+#define CC_PRIV_PARAM_(type, id) type id
+#define CC_PRIV_ARG(p) CC_PRIV_ARG_ p
+#define CC_PRIV_ARG_(type, id) cc_a->id
+#define CC_PRIV_SET(p) CC_PRIV_SET_ p
+#define CC_PRIV_SET_(type, id) cc_v.id = id;
+
+#define CC_PRIV_UNUSED __attribute__((unused))
+
+/* ---- int functions ---- */
+
+#define CC_TASK(...) CC_PRIV_CAT(CC_PRIV_TASK_, CC_PRIV_SOME(__VA_ARGS__))(__VA_ARGS__)
+#define CC_PRIV_TASK_0(name) CC_PRIV_TASK(name, char cc_none;, (void), (), cc_v.cc_none = 0;, (cc_nursery * cc_n))
+#define CC_PRIV_TASK_N(name, ...)                                                                                      \
+    CC_PRIV_TASK(name, CC_PRIV_EACH(CC_PRIV_FIELD, __VA_ARGS__), (CC_PRIV_LIST(CC_PRIV_PARAM, __VA_ARGS__)),           \
+                 (CC_PRIV_LIST(CC_PRIV_ARG, __VA_ARGS__)), CC_PRIV_EACH(CC_PRIV_SET, __VA_ARGS__),                     \
+                 (cc_nursery * cc_n, CC_PRIV_LIST(CC_PRIV_PARAM, __VA_ARGS__)))
+#define CC_PRIV_TASK(name, FIELDS, PARAMS, ARGS, SETS, GO)                                                             \
+    struct name##_cc_args {                                                                                            \
+        FIELDS                                                                                                         \
+    };                                                                                                                 \
+    static int name PARAMS;                                                                                            \
+    static int name##_cc_run(void *cc_p) {                                                                             \
+        struct name##_cc_args *cc_a = (struct name##_cc_args *)cc_p;                                                   \
+        (void)cc_a;                                                                                                    \
+        return name ARGS;                                                                                              \
+    }                                                                                                                  \
+    CC_PRIV_UNUSED static inline int name##_cc_go GO {                                                                 \
+        struct name##_cc_args cc_v;                                                                                    \
+        SETS return cc_nursery_spawn(cc_n, name##_cc_run, &cc_v, sizeof cc_v, #name);                                  \
+    }                                                                                                                  \
+    static int name PARAMS
+
+/* Spawn a CC_TASK: cc_spawn(n, name, arguments...). Returns as cc_nursery_spawn. */
+#define cc_spawn(n, ...) CC_PRIV_CAT(CC_PRIV_GO_, CC_PRIV_SOME(__VA_ARGS__))(n, __VA_ARGS__)
+#define CC_PRIV_GO_0(n, f) f##_cc_go(n)
+#define CC_PRIV_GO_N(n, f, ...) f##_cc_go(n, __VA_ARGS__)
+
+/* ---- functions with results ---- */
+
+#define CC_RESULT(type)                                                                                                \
+    struct {                                                                                                           \
+        cc_priv_result cc_h;                                                                                           \
+        type cc_value;                                                                                                 \
+    }
+
+#ifdef __cplusplus
+#define CC_PRIV_ZERO(type, at) (*(at) = type())
+#else
+#define CC_PRIV_ZERO(type, at)                                                                                         \
+    do {                                                                                                               \
+        static const type cc_zero;                                                                                     \
+        *(at) = cc_zero;                                                                                               \
+    } while (0)
+#endif
+
+#define CC_ASYNC(R, ...) CC_PRIV_CAT(CC_PRIV_ASYNC_, CC_PRIV_SOME(__VA_ARGS__))(R, __VA_ARGS__)
+#define CC_PRIV_ASYNC_0(R, name)                                                                                       \
+    CC_PRIV_ASYNC(R, name, , (void), (), , (cc_nursery * cc_n, cc_priv_result * cc_f, R * cc_r))
+#define CC_PRIV_ASYNC_N(R, name, ...)                                                                                  \
+    CC_PRIV_ASYNC(R, name, CC_PRIV_EACH(CC_PRIV_FIELD, __VA_ARGS__), (CC_PRIV_LIST(CC_PRIV_PARAM, __VA_ARGS__)),       \
+                  (CC_PRIV_LIST(CC_PRIV_ARG, __VA_ARGS__)), CC_PRIV_EACH(CC_PRIV_SET, __VA_ARGS__),                    \
+                  (cc_nursery * cc_n, cc_priv_result * cc_f, R * cc_r, CC_PRIV_LIST(CC_PRIV_PARAM, __VA_ARGS__)))
+#define CC_PRIV_ASYNC(R, name, FIELDS, PARAMS, ARGS, SETS, GO)                                                         \
+    struct name##_cc_args {                                                                                            \
+        R *cc_ret;                                                                                                     \
+        FIELDS                                                                                                         \
+    };                                                                                                                 \
+    static R name PARAMS;                                                                                              \
+    static int name##_cc_run(void *cc_p) {                                                                             \
+        struct name##_cc_args *cc_a = (struct name##_cc_args *)cc_p;                                                   \
+        *cc_a->cc_ret = name ARGS;                                                                                     \
+        return 0;                                                                                                      \
+    }                                                                                                                  \
+    CC_PRIV_UNUSED static inline int name##_cc_go GO {                                                                 \
+        struct name##_cc_args cc_v;                                                                                    \
+        cc_v.cc_ret = cc_r;                                                                                            \
+        CC_PRIV_ZERO(R, cc_r);                                                                                         \
+        SETS return cc_priv_async(cc_n, cc_f, name##_cc_run, &cc_v, sizeof cc_v, #name);                               \
+    }                                                                                                                  \
+    static R name PARAMS
+
+/* Spawn a CC_ASYNC: cc_async(n, result, name, arguments...). Returns as cc_nursery_spawn; a failure is also the
+ * result's status, with a zero value. */
+#define cc_async(n, result, ...) CC_PRIV_CAT(CC_PRIV_AGO_, CC_PRIV_SOME(__VA_ARGS__))(n, result, __VA_ARGS__)
+#define CC_PRIV_AGO_0(n, result, f) f##_cc_go(n, &(result).cc_h, &(result).cc_value)
+#define CC_PRIV_AGO_N(n, result, f, ...) f##_cc_go(n, &(result).cc_h, &(result).cc_value, __VA_ARGS__)
+
+/* Wait for the function to return, whatever happens to the caller, and give its value. */
+#define cc_await(result) (cc_priv_await(&(result).cc_h), (result).cc_value)
+/* 0 if it returned, else what kept it from running. */
+#define cc_result_status(result) cc_priv_result_status(&(result).cc_h)
+
+#endif /* CCRT_ASYNC_H */

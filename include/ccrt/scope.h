@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* Scopes: nurseries, deadlines and shields, each the braces after it.
+ *
+ * A nursery joins all its children at its closing brace, always. The first child that ends with a negative result
+ * cancels the others, and that result is what cc_nursery_wait() returns. Cancellation is a return code: calls that
+ * are cancellation points (sleeping, and later channels and I/O) return -ECANCELED. Deadlines nest, the nearest
+ * instant wins, and calls under it return -ETIMEDOUT. A shield keeps both from being delivered inside it. */
+#ifndef CCRT_SCOPE_H
+#define CCRT_SCOPE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "defs.h"
+
+CC_BEGIN_DECLS
+
+/* What a task runs under, innermost first; in the frames of whoever opened it. Private. */
+typedef struct cc_priv_scope {
+    struct cc_priv_scope *up;
+    void *owner;         /* the record of who opened it */
+    int64_t deadline_ns; /* the nearest instant in force inside it; INT64_MAX: none */
+    int kind;
+    int depth; /* of shields */
+} cc_priv_scope;
+
+/* Children that are joined together. In its owner's frame; the fields are private. */
+typedef struct cc_nursery {
+    cc_priv_scope priv_scope;
+    uint32_t priv_lock[2];
+    void *priv_waiters[2];
+    void *priv_children;
+    size_t priv_live;
+    int priv_error;
+    int priv_cancelled; /* 0, or the negative code its wait returns */
+    unsigned priv_flags;
+    int priv_line;
+    const char *priv_file;
+} cc_nursery;
+
+/* Start fn(args) as a child; size bytes of args are copied. Typed spawns are made of it.
+ *   Returns    0; -ENOMEM; -ECANCELED the nursery was cancelled; a failed spawn ran nothing
+ *   Call from  the owner, or a child, or anyone the nursery outlives */
+CC_API int cc_nursery_spawn(cc_nursery *n, int (*fn)(void *args), const void *args, size_t size, const char *name);
+
+/* Wait for all children so far.
+ *   Returns    0; the first negative result of a child; -ETIMEDOUT the deadline around it passed first;
+ *              -ECANCELED it was cancelled and nothing failed
+ *   Call from  its owner              Blocks: the caller only; not a cancellation point */
+CC_API int cc_nursery_wait(cc_nursery *n);
+
+/* Cancel its children, and theirs. */
+CC_API void cc_nursery_cancel(cc_nursery *n);
+
+/* Let children fail alone: errors do not cancel the others; the first is still what wait returns. */
+CC_API void cc_nursery_collect(cc_nursery *n);
+
+/* Whether the caller's cancellation points would fail now: 0, -ECANCELED or -ETIMEDOUT. For loops that compute. */
+CC_API int cc_cancelled(void);
+
+/* Of the macros below. */
+CC_API cc_nursery *cc_priv_nursery_enter(cc_nursery *n, const char *file, int line);
+CC_API void cc_priv_nursery_leave(void *n); /* of the cleanup attribute, for an array of one */
+CC_API cc_priv_scope *cc_priv_deadline_enter(cc_priv_scope *s, int64_t ms);
+CC_API cc_priv_scope *cc_priv_shield_enter(cc_priv_scope *s);
+CC_API void cc_priv_scope_leave(cc_priv_scope *s);
+
+CC_END_DECLS
+
+#define CC_PRIV_CAT(a, b) CC_PRIV_CAT_(a, b)
+#define CC_PRIV_CAT_(a, b) a##b
+
+/* CC_NURSERY(n) { cc_spawn(n, ...); ... }: n is a cc_nursery * inside. Leaving by return, break or goto cancels and
+ * joins. */
+#define CC_NURSERY(n)                                                                                                  \
+    for (cc_nursery n[1] __attribute__((cleanup(cc_priv_nursery_leave))),                                              \
+         *n##_once = cc_priv_nursery_enter(n, __FILE__, __LINE__);                                                     \
+         n##_once != NULL; (void)cc_nursery_wait(n), n##_once = NULL)
+
+#define CC_PRIV_SCOPE(id, enter)                                                                                       \
+    for (cc_priv_scope CC_PRIV_CAT(cc_scope_, id) __attribute__((cleanup(cc_priv_scope_leave))),                       \
+         *CC_PRIV_CAT(cc_once_, id) = (enter);                                                                         \
+         CC_PRIV_CAT(cc_once_, id) != NULL; CC_PRIV_CAT(cc_once_, id) = NULL)
+
+/* CC_DEADLINE_MS(50) { ... } and CC_SHIELD { ... } */
+#define CC_DEADLINE_MS(ms) CC_PRIV_DEADLINE(__COUNTER__, ms)
+#define CC_PRIV_DEADLINE(id, ms) CC_PRIV_SCOPE(id, cc_priv_deadline_enter(&CC_PRIV_CAT(cc_scope_, id), (ms)))
+#define CC_SHIELD CC_PRIV_SHIELD(__COUNTER__)
+#define CC_PRIV_SHIELD(id) CC_PRIV_SCOPE(id, cc_priv_shield_enter(&CC_PRIV_CAT(cc_scope_, id)))
+
+#endif /* CCRT_SCOPE_H */

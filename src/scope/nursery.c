@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+/* Nurseries, deadlines, shields, and results of children.
+ *
+ * A nursery lies in its owner's frame. Its lock guards the list of children, their number, the first error, and who
+ * waits. The last child takes the waiter off, decides its wait and unlocks; after that it touches only the waiter's
+ * record: the nursery may be gone.
+ *
+ * sched/cancel.c says how cancellation reaches a child that waits, and goes on to the nurseries it has open.
+ *
+ * Prev: sched/cancel.c  Next: time/sleep.c */
+#include <ccrt/async.h>
+#include <ccrt/scope.h>
+
+#include "../base/assert.h"
+#include "../plat/clock.h"
+#include "../sched/sched.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FLAG_COLLECT = 1, SHIELD_DEPTH_MAX = 255 };
+
+/* The private words of the public structs, by their names here. */
+_Static_assert(sizeof(struct cc__waitlist) ==
+                   sizeof(((cc_nursery *)0)->priv_lock) + sizeof(((cc_nursery *)0)->priv_waiters),
+               "a wait list fits the words kept for it");
+static struct cc__waitlist *waiters_of(cc_nursery *n) {
+    return (struct cc__waitlist *)(void *)n->priv_lock;
+}
+static _Atomic int *cancelled_of(cc_nursery *n) {
+    return (_Atomic int *)(void *)&n->priv_cancelled;
+}
+
+static struct cc__task *self_or_die(void) {
+    struct cc__task *self = cc__self();
+    CC_CHECK(self != NULL, "no memory to let this thread wait");
+    return self;
+}
+
+static cc_priv_scope *scope_enter(cc_priv_scope *s, int kind) {
+    struct cc__task *self = self_or_die();
+    cc_priv_scope *up = self->scope;
+    *s = (cc_priv_scope){.up = up,
+                         .owner = self,
+                         .kind = kind,
+                         .deadline_ns = up == NULL ? CC__NEVER : up->deadline_ns,
+                         .depth = up == NULL ? 0 : up->depth};
+    self->scope = s;
+    return s;
+}
+
+void cc_priv_scope_leave(cc_priv_scope *s) {
+    struct cc__task *self = self_or_die();
+    CC_CHECK(self->scope == s, "a scope was left before one inside it");
+    self->scope = s->up;
+}
+
+cc_priv_scope *cc_priv_deadline_enter(cc_priv_scope *s, int64_t ms) {
+    int64_t now = cc__now_ns(), most = (CC__NEVER - 1 - now) / 1000000;
+    int64_t when = now + (ms < 0 ? 0 : ms > most ? most : ms) * 1000000;
+    scope_enter(s, CC__SCOPE_DEADLINE);
+    if (when < s->deadline_ns) s->deadline_ns = when;
+    return s;
+}
+
+cc_priv_scope *cc_priv_shield_enter(cc_priv_scope *s) {
+    scope_enter(s, CC__SCOPE_SHIELD);
+    s->deadline_ns = CC__NEVER;
+    CC_CHECK(++s->depth <= SHIELD_DEPTH_MAX, "shields are nested more than 255 deep");
+    return s;
+}
+
+cc_nursery *cc_priv_nursery_enter(cc_nursery *n, const char *file, int line) {
+    memset(n, 0, sizeof *n);
+    n->priv_file = file;
+    n->priv_line = line;
+    scope_enter(&n->priv_scope, CC__SCOPE_NURSERY);
+    return n;
+}
+
+int cc__nursery_cancelled(const cc_nursery *n) {
+    return cc__load_acquire(cancelled_of((cc_nursery *)(uintptr_t)n)); /* [CN2] */
+}
+
+/* Tell one task that something it runs under was cancelled. */
+static void tell(struct cc__task *t) {
+    uint32_t generation = cc__task_generation(cc__load_relaxed(&t->control));
+    cc__state_set_cancel(t);
+    cc__wait_cancel(t);
+    cc__unpark(t, generation); /* also if its wait was not decided: it looks at its own nurseries */
+}
+
+static void cancel_locked(cc_nursery *n, int code) {
+    if (cc__load_relaxed(cancelled_of(n)) != 0) return;
+    cc__store_release(cancelled_of(n), code); /* [CN2] release: what the canceller wrote before is seen */
+    cc__fence_full();                         /* [CN1] C2: see sched/cancel.c */
+    for (struct cc__task *t = n->priv_children; t != NULL; t = t->older) tell(t);
+    struct cc__task *owner = n->priv_scope.owner;
+    if (owner != cc__self()) tell(owner);
+}
+
+void cc__nursery_cancel(cc_nursery *n, int code) {
+    cc__waitlist_lock(waiters_of(n));
+    cancel_locked(n, code);
+    cc__waitlist_unlock(waiters_of(n));
+}
+
+void cc_nursery_cancel(cc_nursery *n) {
+    cc__nursery_cancel(n, -ECANCELED);
+}
+
+void cc_nursery_collect(cc_nursery *n) {
+    n->priv_flags |= FLAG_COLLECT;
+}
+
+/* ---- children ---- */
+
+static void link_child(cc_nursery *n, struct cc__task *t) {
+    struct cc__task *newest = n->priv_children;
+    t->older = newest;
+    t->younger = NULL;
+    if (newest != NULL) newest->younger = t;
+    n->priv_children = t;
+    n->priv_live++;
+}
+
+static void unlink_child(cc_nursery *n, struct cc__task *t) {
+    if (t->younger != NULL)
+        t->younger->older = t->older;
+    else
+        n->priv_children = t->older;
+    if (t->older != NULL) t->older->younger = t->younger;
+    t->older = t->younger = NULL;
+    n->priv_live--;
+}
+
+/* A child's result: the first error counts, and cancels the rest. Being cancelled is no error of its own. */
+static void note_result(cc_nursery *n, int rc) {
+    if (rc >= 0) return;
+    bool was_cancelled = cc__load_relaxed(cancelled_of(n)) != 0;
+    if (rc == -ECANCELED && !was_cancelled && n->priv_scope.deadline_ns != CC__NEVER &&
+        n->priv_scope.deadline_ns <= cc__now_ns()) {
+        cancel_locked(n, -ETIMEDOUT);
+        return;
+    }
+    if (rc == -ECANCELED && was_cancelled) return;
+    if (n->priv_error == 0) n->priv_error = rc;
+    if ((n->priv_flags & FLAG_COLLECT) == 0) cancel_locked(n, -ECANCELED);
+}
+
+static void child_end(cc_nursery *n, struct cc__task *t, int rc) {
+    struct cc__task *waiter = NULL;
+    uint32_t generation = 0;
+    cc__waitlist_lock(waiters_of(n));
+    unlink_child(n, t);
+    note_result(n, rc);
+    struct cc__wait *w = n->priv_live == 0 ? cc__waitlist_take_first(waiters_of(n)) : NULL;
+    if (w != NULL) {
+        waiter = w->task;
+        generation = cc__task_generation(cc__load_relaxed(&waiter->control));
+        cc__wait_decide(waiter, w->epoch, CC__MATCHED);
+    }
+    cc__waitlist_unlock(waiters_of(n));
+    if (waiter != NULL) cc__unpark(waiter, generation);
+}
+
+static void result_set(cc_priv_result *f, int status);
+
+static void *child_main(void *arg) {
+    struct cc__task *t = arg;
+    int rc = t->body(t->heap_args != NULL ? t->heap_args : t->args);
+    free(t->heap_args);
+    t->heap_args = NULL;
+    if (t->future != NULL) result_set(t->future, 0);
+    child_end(t->nursery, t, rc);
+    return NULL;
+}
+
+static int child_arguments(struct cc__task *t, const void *args, size_t size) {
+    if (size > sizeof t->args) {
+        t->heap_args = malloc(size);
+        if (t->heap_args == NULL) return -ENOMEM;
+    }
+    if (size > 0) memcpy(t->heap_args != NULL ? t->heap_args : t->args, args, size);
+    return 0;
+}
+
+static int nursery_spawn(cc_nursery *n, cc_priv_result *f, int (*fn)(void *), const void *args, size_t size,
+                         const char *name) {
+    struct cc__task *t;
+    if (n == NULL || fn == NULL || (args == NULL && size > 0)) return -EINVAL;
+    int rc = cc__spawn_prepare(NULL, &t, child_main, NULL);
+    if (rc != 0) return rc;
+    rc = child_arguments(t, args, size);
+    t->value = t;
+    t->body = fn;
+    t->future = f;
+    t->nursery = n;
+    t->scope = &n->priv_scope;
+    t->label = name;
+    if (rc == 0) {
+        cc__waitlist_lock(waiters_of(n));
+        if (cc__load_relaxed(cancelled_of(n)) != 0)
+            rc = -ECANCELED;
+        else
+            link_child(n, t);
+        cc__waitlist_unlock(waiters_of(n));
+    }
+    if (rc != 0) {
+        free(t->heap_args);
+        cc__spawn_abandon(t);
+        return rc;
+    }
+    cc__spawn_launch(t, true);
+    return 0;
+}
+
+int cc_nursery_spawn(cc_nursery *n, int (*fn)(void *), const void *args, size_t size, const char *name) {
+    return nursery_spawn(n, NULL, fn, args, size, name);
+}
+
+/* ---- waiting for them ---- */
+
+/* Whether there are children to wait for; then the node is on the list. */
+static bool wait_register(cc_nursery *n, struct cc__wait *w, struct cc__task *self) {
+    cc__wait_begin(w, self, n, "nursery");
+    cc__waitlist_lock(waiters_of(n));
+    bool wait = n->priv_live > 0;
+    if (wait) cc__waitlist_append(waiters_of(n), w);
+    cc__waitlist_unlock(waiters_of(n));
+    return wait;
+}
+
+int cc_nursery_wait(cc_nursery *n) {
+    struct cc__task *self = self_or_die();
+    CC_CHECK(n->priv_scope.owner == self, "a nursery was waited for by another than its owner");
+    struct cc__wait w;
+    while (wait_register(n, &w, self)) {
+        int64_t deadline = cc__nursery_cancelled(n) != 0 ? CC__NEVER : n->priv_scope.deadline_ns;
+        enum cc__outcome outcome = cc__wait_for(&w, deadline);
+        cc__waitlist_lock(waiters_of(n));
+        cc__waitlist_remove(waiters_of(n), &w);
+        cc__waitlist_unlock(waiters_of(n));
+        if (outcome == CC__TIMED_OUT) cc__nursery_cancel(n, -ETIMEDOUT);
+    }
+    cc__waitlist_lock(waiters_of(n)); /* the last child has left it */
+    int rc = n->priv_error != 0 ? n->priv_error : cc__load_relaxed(cancelled_of(n));
+    cc__waitlist_unlock(waiters_of(n));
+    return rc;
+}
+
+void cc_priv_nursery_leave(void *nursery) {
+    cc_nursery *n = nursery;
+    cc__waitlist_lock(waiters_of(n));
+    if (n->priv_live > 0) cancel_locked(n, -ECANCELED); /* left early */
+    cc__waitlist_unlock(waiters_of(n));
+    (void)cc_nursery_wait(n);
+    cc_priv_scope_leave(&n->priv_scope);
+}
+
+/* ---- results ---- */
+
+static struct cc__waitlist *awaiters_of(cc_priv_result *f) {
+    return (struct cc__waitlist *)(void *)f->priv_lock;
+}
+
+static void result_set(cc_priv_result *f, int status) {
+    cc__waitlist_lock(awaiters_of(f));
+    f->priv_done = 1;
+    f->priv_status = status;
+    struct cc__wait *w = cc__waitlist_take_all(awaiters_of(f));
+    cc__waitlist_unlock(awaiters_of(f));
+    while (w != NULL) {
+        struct cc__wait *next = cc__wait_next(w);
+        struct cc__task *waiter = w->task;
+        uint32_t generation = cc__task_generation(cc__load_relaxed(&waiter->control));
+        cc__wait_decide(waiter, w->epoch, CC__MATCHED);
+        cc__unpark(waiter, generation);
+        w = next;
+    }
+}
+
+int cc_priv_async(cc_nursery *n, cc_priv_result *f, int (*fn)(void *), const void *args, size_t size,
+                  const char *name) {
+    memset(f, 0, sizeof *f);
+    int rc = nursery_spawn(n, f, fn, args, size, name);
+    if (rc != 0) result_set(f, rc);
+    return rc;
+}
+
+void cc_priv_await(cc_priv_result *f) {
+    struct cc__task *self = self_or_die();
+    struct cc__wait w;
+    cc__wait_begin(&w, self, f, "await");
+    cc__waitlist_lock(awaiters_of(f));
+    bool done = f->priv_done != 0;
+    if (!done) cc__waitlist_append(awaiters_of(f), &w);
+    cc__waitlist_unlock(awaiters_of(f));
+    if (!done) cc__wait_for(&w, CC__NEVER);
+}
+
+int cc_priv_result_status(cc_priv_result *f) {
+    cc_priv_await(f);
+    return f->priv_status;
+}
