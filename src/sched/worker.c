@@ -14,7 +14,7 @@
 #include "../plat/clock.h"
 #include "../plat/futex.h"
 
-enum { FAIR_EVERY = 61, LIFO_MAX = 3, ROUNDS = 4, SLOT_PATIENCE_US = 20 };
+enum { FAIR_EVERY = 61, LIFO_MAX = 3, ROUNDS = 4, SLOT_PATIENCE_US = 20, SPIN_US = 50, SPIN_PAUSES = 8 };
 
 /* Fire what is due in one set; the tasks become runnable here. */
 static bool expire(struct cc__timers *s, int64_t *now) {
@@ -39,8 +39,10 @@ static struct cc__task *pick_local(struct cc__worker *w) {
         return t;
     }
     w->lifo_streak = 0;
+    struct cc__task *first = cc__runq_pop(&w->runq);
+    if (first == NULL) return t; /* nobody waits that it could keep out */
     if (t != NULL) cc__runq_push(w, t);
-    return cc__runq_pop(&w->runq);
+    return first;
 }
 
 struct cc__task *cc__worker_pick(struct cc__worker *w) {
@@ -57,16 +59,21 @@ struct cc__task *cc__worker_pick(struct cc__worker *w) {
     return t;
 }
 
-/* A slot that its owner has not touched for a while: the owner runs something long. */
-static struct cc__task *steal_slot(struct cc__worker *victim) {
-    struct cc__task *t = cc__load_relaxed(&victim->lifo);
+/* What is in a slot that its owner does not touch for a while: the owner runs something long. Or NULL. */
+static struct cc__task *slot_left_alone(struct cc__worker *owner) {
+    struct cc__task *t = cc__load_relaxed(&owner->lifo);
     if (t == NULL) return NULL;
     uint64_t begin = cc__cycles(), patience = SLOT_PATIENCE_US * cc__cycles_per_us();
     while (cc__cycles() - begin < patience) {
-        if (cc__load_relaxed(&victim->lifo) != t) return NULL;
+        if (cc__load_relaxed(&owner->lifo) != t) return NULL;
         cc__cpu_relax();
     }
-    return cc__cas_acq_rel(&victim->lifo, &t, NULL) ? t : NULL; /* [RQ3] acquire */
+    return t;
+}
+
+static struct cc__task *steal_slot(struct cc__worker *victim) {
+    struct cc__task *t = slot_left_alone(victim);
+    return t != NULL && cc__cas_acq_rel(&victim->lifo, &t, NULL) ? t : NULL; /* [RQ3] acquire */
 }
 
 static struct cc__task *search_round(struct cc__worker *w, int round) {
@@ -86,11 +93,31 @@ static struct cc__task *search_round(struct cc__worker *w, int round) {
     return t;
 }
 
-bool cc__worker_any_work(struct cc__runtime *rt) {
+static bool any_queued(struct cc__runtime *rt) {
     if (cc__load_relaxed(&rt->inject.count) > 0) return true;
-    for (unsigned i = 0; i < rt->worker_count; i++) {
-        struct cc__worker *w = &rt->workers[i];
-        if (!cc__runq_empty(&w->runq) || cc__load_relaxed(&w->lifo) != NULL) return true;
+    for (unsigned i = 0; i < rt->worker_count; i++)
+        if (!cc__runq_empty(&rt->workers[i].runq)) return true;
+    return false;
+}
+
+bool cc__worker_any_work(struct cc__runtime *rt) {
+    if (any_queued(rt)) return true;
+    /* A slot that changes while we look is its owner's; what is put there from now on finds us idle. */
+    for (unsigned i = 0; i < rt->worker_count; i++)
+        if (slot_left_alone(&rt->workers[i]) != NULL) return true;
+    return false;
+}
+
+/* Look on for a while before sleeping, without system calls: waking a thread costs its waker microseconds. Only one
+ * worker does so at a time. True: there is something. */
+static bool spin(struct cc__worker *w) {
+    struct cc__runtime *rt = w->runtime;
+    if (cc__load_relaxed(&rt->searching) != 1 || rt->worker_count == 1) return false;
+    uint64_t begin = cc__cycles(), length = SPIN_US * cc__cycles_per_us();
+    while (cc__cycles() - begin < length) {
+        for (int i = 0; i < SPIN_PAUSES; i++) cc__cpu_relax();
+        if (any_queued(rt)) return true;
+        if (cc__load_relaxed(&rt->stopping) != 0) return false;
     }
     return false;
 }
@@ -109,6 +136,7 @@ struct cc__task *cc__worker_find(struct cc__worker *w) {
                 cc__idle_stop_searching(w, true);
                 return t;
             }
+            if (spin(w)) continue;
         }
         if (!cc__idle_sleep(w)) {
             cc__idle_stop_searching(w, false);

@@ -105,5 +105,5 @@ void cc__task_free(struct cc__task_cache *cache, struct cc__task *t) {
 }
 
 void cc__task_cache_drain(struct cc__task_cache *cache) {
-    cache_shed(cache, cache->count);
+    if (cache->count > 0) cache_shed(cache, cache->count);
 }
