@@ -2,8 +2,8 @@
 /* Goal: whatever tasks, threads, nurseries, deadlines, cancellers and parkers do at once, nothing is lost: every task
  * that was accepted runs and ends once, every join returns once, every sleeper wakes (lessons 2, 5, 9, 21, 26, 75).
  * Method: a tree of tasks, each of which does a few things at random from its own seed: spawns and joins children,
- * detaches some, sleeps, yields, opens nurseries under deadlines and cancels them, hands a ball to a partner by parking.
- * What must balance is counted. CC_WORKERS and CC_TEST_SEED choose the run.
+ * detaches some, sleeps, yields, opens nurseries under deadlines and cancels them, hands a ball to a partner by
+ * parking. What must balance is counted. CC_WORKERS and CC_TEST_SEED choose the run.
  * Timeout: 120
  */
 #include "test.h"
