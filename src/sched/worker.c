@@ -14,7 +14,7 @@
 #include "../plat/clock.h"
 #include "../plat/futex.h"
 
-enum { FAIR_EVERY = 61, LIFO_MAX = 3, ROUNDS = 4, SLOT_PATIENCE_US = 20, SPIN_US = 50, SPIN_PAUSES = 8 };
+enum { FAIR_EVERY = 61, LIFO_MAX = 3, ROUNDS = 4, SLOT_PATIENCE_NS = 20000, SPIN_NS = 50000, SPIN_PAUSES = 8 };
 
 /* Fire what is due in one set; the tasks become runnable here. */
 static bool expire(struct cc__timers *s, int64_t *now) {
@@ -63,8 +63,8 @@ struct cc__task *cc__worker_pick(struct cc__worker *w) {
 static struct cc__task *slot_left_alone(struct cc__worker *owner) {
     struct cc__task *t = cc__load_relaxed(&owner->lifo);
     if (t == NULL) return NULL;
-    uint64_t begin = cc__cycles(), patience = SLOT_PATIENCE_US * cc__cycles_per_us();
-    while (cc__cycles() - begin < patience) {
+    int64_t until = cc__now_ns() + SLOT_PATIENCE_NS;
+    while (cc__now_ns() < until) {
         if (cc__load_relaxed(&owner->lifo) != t) return NULL;
         cc__cpu_relax();
     }
@@ -113,8 +113,8 @@ bool cc__worker_any_work(struct cc__runtime *rt) {
 static bool spin(struct cc__worker *w) {
     struct cc__runtime *rt = w->runtime;
     if (cc__load_relaxed(&rt->searching) != 1 || rt->worker_count == 1) return false;
-    uint64_t begin = cc__cycles(), length = SPIN_US * cc__cycles_per_us();
-    while (cc__cycles() - begin < length) {
+    int64_t until = cc__now_ns() + SPIN_NS;
+    while (cc__now_ns() < until) {
         for (int i = 0; i < SPIN_PAUSES; i++) cc__cpu_relax();
         if (any_queued(rt)) return true;
         if (cc__load_relaxed(&rt->stopping) != 0) return false;
