@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* The program's globals and thread-locals: the same at the start of each execution, and thread-locals
+ * apart for each thread of the scenario.
+ *
+ * The checker is a shared library, the program an executable that has the scenario, the library's sources and
+ * nothing else. So the executable's writable data (what is left of it after relocation) is all that
+ * an execution may change besides stacks and heap: it is saved when a search begins and put back before each execution.
+ * A static that caches something on first use is then cached on first use in every execution.
+ *
+ * Its thread-locals are one block at a known place of the one real thread, whatever they are read by, inline assembly
+ * included; each thread of the scenario has a copy that is exchanged with that block when another goes on, and so with
+ * errno. No list of variables to keep. That different threads' variables are at one address here is no race. */
+#include "internal.h"
+
+#include <errno.h>
+#include <link.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static struct {
+    uintptr_t base;
+    char *data; /* writable data of the program */
+    size_t data_bytes;
+    char *saved;
+    char *locals; /* thread-locals of the program on this thread */
+    size_t locals_bytes;
+    char *local[MC__ALL + 1]; /* a copy for each thread, and how they began */
+    int error[MC__ALL];       /* errno of each */
+    unsigned owner;           /* whose thread-locals are in place */
+    char path[1024];
+} image;
+
+/* The first object is the program. */
+static int look(struct dl_phdr_info *info, size_t size, void *unused) {
+    (void)size, (void)unused;
+    uintptr_t begin = 0, end = 0, relro = 0;
+    image.base = info->dlpi_addr;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        uintptr_t at = info->dlpi_addr + p->p_vaddr;
+        if (p->p_type == PT_LOAD && (p->p_flags & PF_W) != 0 && end == 0) begin = at, end = at + p->p_memsz;
+        if (p->p_type == PT_GNU_RELRO) relro = at + p->p_memsz;
+        if (p->p_type == PT_TLS) image.locals = info->dlpi_tls_data, image.locals_bytes = p->p_memsz;
+    }
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    relro = (relro + page - 1) & ~(page - 1);
+    if (relro > begin) begin = relro;
+    image.data = (char *)begin;
+    image.data_bytes = end > begin ? end - begin : 0;
+    return 1;
+}
+
+static char *allocate(size_t bytes) {
+    char *at = malloc(bytes + 1);
+    if (at == NULL) mc__die("out of memory for %zu bytes of data", bytes);
+    return at;
+}
+
+void mc__image_take(void) {
+    if (image.saved == NULL) {
+        dl_iterate_phdr(look, NULL);
+        image.saved = allocate(image.data_bytes);
+        for (unsigned i = 0; i <= MC__ALL; i++) image.local[i] = allocate(image.locals_bytes);
+    }
+    memcpy(image.saved, image.data, image.data_bytes);
+    memcpy(image.local[MC__ALL], image.locals, image.locals_bytes);
+    image.owner = MC__MAIN;
+}
+
+void mc__image_reset(void) {
+    memcpy(image.data, image.saved, image.data_bytes);
+    memset(image.error, 0, sizeof image.error);
+    image.owner = MC__MAIN;
+    if (image.locals_bytes == 0) return;
+    for (unsigned i = 0; i < MC__ALL; i++) memcpy(image.local[i], image.local[MC__ALL], image.locals_bytes);
+    memcpy(image.locals, image.local[MC__ALL], image.locals_bytes);
+}
+
+void mc__image_thread(unsigned tid) {
+    if (tid == image.owner) return;
+    image.error[image.owner] = errno;
+    errno = image.error[tid];
+    memcpy(image.local[image.owner], image.locals, image.locals_bytes);
+    memcpy(image.locals, image.local[tid], image.locals_bytes);
+    image.owner = tid;
+}
+
+bool mc__image_local(uintptr_t addr) {
+    return addr - (uintptr_t)image.locals < image.locals_bytes || addr == (uintptr_t)&errno;
+}
+
+const char *mc__image_path(void) {
+    ssize_t n = readlink("/proc/self/exe", image.path, sizeof image.path - 1);
+    image.path[n < 0 ? 0 : n] = 0;
+    return image.path;
+}
+
+uintptr_t mc__image_base(void) {
+    return image.base;
+}

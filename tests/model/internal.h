@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of the checker share. Scenarios include ccmc.h only.
+ *
+ * Words used throughout:
+ *   execution   one run of the scenario, from setup to check
+ *   operation   what other threads can notice: an atomic access, a seq_cst fence, a lock; struct mc__op
+ *   step        an operation carried out, with all the plain code of its thread up to the next one
+ *   node        a step of the current execution and what is left to try in its place; struct mc__node
+ *   object      what operations are on: an atomic, a mutex, a semaphore, a futex queue; struct mc__object
+ *   message     a store to an atomic: what a load can see; struct mc__message
+ *   position    a message's place in its atomic's modification order, from 0
+ *   view        the oldest position that may still be seen, for each atomic; struct mc__view
+ *   clock       for each thread, how many of its steps are known to come before; struct mc__clock
+ *
+ * Read memory.c first, then race.c, explore.c, dpor.c; the others as needed. */
+#ifndef CCMC_INTERNAL_H
+#define CCMC_INTERNAL_H
+
+#include "ccmc.h"
+
+#include <string.h>
+
+enum {
+    MC__THREADS = 8,        /* at most, with those that pthread_create() started */
+    MC__MAIN = MC__THREADS, /* who runs setup() and check() */
+    MC__ALL = MC__THREADS + 1,
+    MC__OBJECTS = 128,
+    MC__NO_OBJECT = 255,
+    MC__POSITIONS = 200, /* messages of one atomic */
+    MC__MESSAGES = 3000,
+    MC__STEPS = 4000,
+    MC__CODES = 256, /* different values one operation can have */
+};
+
+/* The value of an atomic of up to 16 bytes. */
+__extension__ typedef unsigned __int128 mc__word;
+
+/* A set of threads. */
+typedef uint16_t mc__mask;
+#define MC__BIT(tid) ((mc__mask)(1u << (tid)))
+
+/* ---- clocks, views, sets of objects ---- */
+
+struct mc__clock {
+    uint32_t t[MC__ALL];
+};
+
+struct mc__view {
+    struct mc__clock before;  /* steps that happen before */
+    uint16_t at[MC__OBJECTS]; /* positions, of atomics */
+};
+
+struct mc__set {
+    uint64_t w[MC__OBJECTS / 64];
+};
+
+static inline void mc__clock_join(struct mc__clock *to, const struct mc__clock *from) {
+    for (unsigned i = 0; i < MC__ALL; i++)
+        if (from->t[i] > to->t[i]) to->t[i] = from->t[i];
+}
+
+static inline bool mc__set_has(const struct mc__set *s, unsigned i) {
+    return (s->w[i / 64] >> (i % 64) & 1) != 0;
+}
+static inline void mc__set_add(struct mc__set *s, unsigned i) {
+    s->w[i / 64] |= (uint64_t)1 << (i % 64);
+}
+
+/* ---- operations ---- */
+
+struct mc__thread;
+struct mc__op;
+
+enum mc__object_kind { MC__NOTHING, MC__ATOMIC, MC__MUTEX, MC__SEM, MC__QUEUE, MC__SPAWNING };
+
+/* What an operation has to do with the total order of seq_cst operations: accesses commute with accesses to
+ * other atomics; fences, and what acts as one, with none of them. */
+enum mc__sc { MC__SC_NONE, MC__SC_ACCESS, MC__SC_FENCE };
+
+/* One kind of operation: its functions stand in the file that it belongs to. */
+struct mc__kind {
+    const char *name;
+    uint8_t object; /* what its address names: an enum mc__object_kind */
+    bool writes;    /* or may write: see struct mc__op */
+    bool queue;     /* it writes the futex queue of its address */
+    uint8_t sc;     /* whatever its order; accesses with order seq_cst are MC__SC_ACCESS */
+
+    /* Whether thread t, whose operation it is, could make it now. NULL: always. */
+    bool (*enabled)(const struct mc__thread *t);
+    /* What can come out: a code each, at least one; the likeliest first. NULL: only 0. */
+    unsigned (*options)(const struct mc__thread *t, const struct mc__op *op, uint16_t *codes);
+    /* Make it, with one of those codes; returns its result. */
+    mc__word (*apply)(struct mc__thread *t, struct mc__op *op, unsigned code);
+};
+
+struct mc__op {
+    const struct mc__kind *kind;
+    uintptr_t addr;
+    mc__word arg;              /* the value stored, added, ...; or a count */
+    mc__word expected;         /* of a compare-and-swap, a futex wait */
+    const void *pc;            /* where in the program */
+    uint8_t order, fail_order; /* __ATOMIC_* */
+    uint8_t size;              /* of the atomic, in bytes */
+    uint8_t rmw;               /* which read-modify-write: enum mc__rmw */
+    bool weak;                 /* a compare-and-swap that may fail for no reason */
+    bool timed;                /* a wait that may time out */
+
+    /* Set by mc__op_prepare(). */
+    uint8_t object;  /* or MC__NO_OBJECT */
+    uint8_t object2; /* its futex queue, or MC__NO_OBJECT */
+    bool writes;     /* before it is made: it may write `object`; afterwards: it did */
+    uint8_t sc;
+    struct mc__set looked; /* of a yield: the objects whose change it waits for */
+};
+
+enum mc__rmw { MC__XCHG, MC__ADD, MC__SUB, MC__AND, MC__OR, MC__XOR, MC__NAND };
+
+extern const struct mc__kind mc__load, mc__store, mc__update, mc__cas, mc__fence; /* memory.c */
+extern const struct mc__kind mc__choice, mc__yield;                               /* api.c */
+extern const struct mc__kind mc__lock, mc__unlock, mc__spawn;                     /* shims.c */
+
+/* ---- the machine ---- */
+
+struct mc__message {
+    mc__word value;
+    struct mc__view released; /* what a load with acquire learns from it */
+    uint32_t count;           /* it is the count-th step of its thread */
+    uint8_t tid;
+    bool rmw;  /* made by a read-modify-write: nothing may come between it and the one before */
+    bool lazy; /* made by a plain store: the value is in memory by the time it is asked for */
+};
+
+struct mc__object {
+    uintptr_t addr;
+    uint8_t kind, size;
+
+    /* Of an atomic: its modification order. */
+    uint16_t n;
+    uint16_t order[MC__POSITIONS]; /* indices of mc.message[] */
+
+    /* Of the others. */
+    int64_t value;            /* a semaphore's count, a mutex's owner + 1 */
+    uint32_t version;         /* changes when what it guards may have */
+    struct mc__view released; /* what a lock or wait learns */
+    uint64_t plain_writes;    /* of the owner, when it took the mutex */
+    mc__mask waiting;         /* in this futex queue */
+
+    /* Of the search: steps that wrote it, that read it, that were seq_cst accesses to it. */
+    struct mc__clock wrote, read, sc;
+};
+
+struct mc__thread {
+    /* Its stack and what runs there: threads.c. */
+    void *sp;
+    char *stack;
+    void (*body)(void);           /* of the scenario, or */
+    void *(*start)(void *), *arg; /* of pthread_create() */
+    void *result;
+    void *back; /* while it runs to its first operation: the stack to return to */
+    bool starting, done;
+    unsigned tid;
+    struct mc__op op; /* the next one */
+
+    /* Memory: memory.c. */
+    struct mc__view now;          /* what it knows */
+    struct mc__view acquired;     /* what an acquire fence would add to that */
+    struct mc__view released;     /* what its relaxed stores publish: all at the last release fence */
+    uint16_t fresh[MC__OBJECTS];  /* what a spin loop has waited for, it sees: positions */
+    struct mc__set looked;        /* objects read since the last yield */
+    uint16_t seen[MC__OBJECTS];   /* and what was there: positions, versions */
+    unsigned spins, spurious;     /* so far */
+    bool swapped;                 /* its last compare-and-swap succeeded */
+    bool woken;                   /* from a futex queue */
+    int64_t clock_ns;             /* its own time, moved by timeouts only */
+    uint64_t plain_writes, quiet; /* plain stores so far; plain accesses since the last operation */
+
+    /* Search: dpor.c. */
+    struct mc__clock past; /* steps that its last one depends on, itself included */
+    uint32_t count;        /* steps so far */
+    int last;              /* the node of the last one, or -1 */
+    uint64_t digest;       /* of all results */
+};
+
+struct mc__node {
+    uint8_t tid;
+    mc__mask enabled;
+    mc__mask backtrack;       /* to be tried here */
+    mc__mask done;            /* tried, with all values */
+    mc__mask sleep;           /* need not be tried: see dpor.c */
+    uint16_t choice, choices; /* of the values that it can have: which now, how many */
+    uint16_t code;            /* the same as mc__kind.options() said */
+    uint32_t count;           /* it is the count-th step of its thread */
+    struct mc__clock past;    /* steps that it depends on, itself included */
+    mc__word result;
+    struct mc__op op;
+};
+
+enum mc__end {
+    MC__RUNNING,
+    MC__DONE,
+    MC__PRUNED, /* all that is enabled sleeps */
+    MC__CUT,    /* a bound */
+    MC__BUG,
+};
+
+struct mc__state {
+    const struct mc_scenario *scenario;
+    struct mc_options options;
+    struct mc_result result;
+    const void *bug_pc[2]; /* where it happened, and the other side of a race */
+    unsigned bug_tid[2];
+
+    bool running; /* an execution is: instrumented code may also run outside one */
+    bool tracing;
+    enum mc__end end;
+    unsigned self;
+    unsigned threads;
+    struct mc__thread thread[MC__ALL];
+    void *driver; /* the stack of mc_explore() */
+
+    unsigned objects;
+    struct mc__object object[MC__OBJECTS];
+    unsigned messages;
+    struct mc__message message[MC__MESSAGES];
+    struct mc__view sc; /* positions that seq_cst operations have seen */
+    struct mc__clock sc_fences, sc_accesses;
+
+    unsigned max_steps, max_spins;
+    unsigned depth;  /* steps of this execution so far */
+    unsigned replay; /* how many of them are given */
+    struct mc__node node[MC__STEPS];
+};
+
+extern struct mc__state mc;
+
+static inline struct mc__thread *mc__self(void) {
+    return &mc.thread[mc.self];
+}
+
+static inline void mc__view_join(struct mc__view *to, const struct mc__view *from) {
+    mc__clock_join(&to->before, &from->before);
+    for (unsigned i = 0; i < mc.objects; i++)
+        if (from->at[i] > to->at[i]) to->at[i] = from->at[i];
+}
+
+/* explore.c: one operation of the calling thread; returns its result. Outside an execution it is made
+ * at once. */
+mc__word mc__visible(struct mc__op op);
+
+/* Let whoever is next go on; returns when it is the calling thread. */
+void mc__go_on(void);
+
+/* This execution is a bug: tell the driver, and never return. mc__bug() only notes it. */
+__attribute__((format(printf, 3, 4), noreturn)) void mc__fail(enum mc_bug kind, const void *pc, const char *format,
+                                                              ...);
+__attribute__((format(printf, 3, 4))) void mc__bug(enum mc_bug kind, const void *pc, const char *format, ...);
+/* Give this execution up: a bound was hit. */
+__attribute__((format(printf, 1, 2), noreturn)) void mc__cut(const char *format, ...);
+/* The checker itself cannot go on: print and exit. */
+__attribute__((format(printf, 1, 2), noreturn)) void mc__die(const char *format, ...);
+
+/* dpor.c */
+bool mc__conflict(const struct mc__op *a, const struct mc__op *b);
+void mc__dpor_step(struct mc__node *n, bool races);
+void mc__dpor_never_made(void);
+mc__mask mc__dpor_sleep(const struct mc__node *before);
+struct mc__clock mc__dpor_known(const struct mc__thread *t, const struct mc__op *op);
+
+/* memory.c */
+void mc__memory_reset(void);
+unsigned mc__object_at(uintptr_t addr, unsigned size, enum mc__object_kind kind);
+void mc__looked_at(struct mc__thread *t, unsigned object, unsigned seen);
+bool mc__changed_since(const struct mc__object *o, unsigned seen);
+void mc__plain_write_to_atomics(uintptr_t addr, size_t bytes);
+void mc__fence_by(struct mc__thread *t, unsigned order);
+mc__word mc__newest(const struct mc__object *o);
+mc__word mc__direct(const struct mc__op *op);
+unsigned mc__read_options(const struct mc__thread *t, const struct mc__op *op, uint16_t *codes);
+mc__word mc__read_apply(struct mc__thread *t, struct mc__op *op, unsigned code, unsigned order);
+
+/* race.c */
+void mc__race_reset(void);
+void mc__plain(uintptr_t addr, size_t bytes, bool write, const void *pc);
+void mc__atomic(uintptr_t addr, size_t bytes, bool write, const void *pc);
+
+/* arena.c */
+void mc__arena_init(void);
+void mc__arena_reset(void);
+void mc__arena_check(uintptr_t addr, size_t bytes, const void *pc);
+void mc__arena_leaks(void);
+bool mc__arena_describe(uintptr_t addr, char *text, size_t size);
+
+/* threads.c */
+void mc__threads_init(void);
+void mc__threads_reset(void);
+void mc__thread_prepare(unsigned tid); /* body or start is set */
+void mc__thread_start(unsigned tid);   /* run it up to its first operation */
+void mc__thread_started(void);         /* it has come to its first operation; returns when it is made */
+__attribute__((noreturn)) void mc__thread_end(void);
+void mc__switch_to(unsigned tid);
+void mc__run_main(void (*body)(void)); /* setup or check, from the driver */
+__attribute__((noreturn)) void mc__to_driver(void);
+void mc__enter(unsigned tid); /* from the driver, until the execution ends */
+bool mc__stack_describe(uintptr_t addr, char *text, size_t size);
+
+/* image.c: globals and thread-locals of the program */
+void mc__image_take(void);
+void mc__image_reset(void);
+void mc__image_thread(unsigned tid);  /* its thread-locals are the current ones */
+bool mc__image_local(uintptr_t addr); /* it is a thread-local's */
+const char *mc__image_path(void);
+uintptr_t mc__image_base(void);
+
+/* shims.c */
+void mc__shims_reset(void);
+void mc__shims_thread_end(void);
+
+/* trace.c */
+__attribute__((format(printf, 2, 3))) void mc__trace(const void *pc, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void mc__trace_step(const struct mc__op *op, const char *format, ...);
+void mc__trace_begin(void);
+void mc__trace_print(void);
+const char *mc__trace_name(uintptr_t addr);
+const char *mc__trace_value(mc__word value, unsigned size);
+const char *mc__trace_order(unsigned order);
+char *mc__replay_string(void);
+struct mc__forced {
+    uint8_t tid;
+    uint16_t code;
+};
+unsigned mc__replay_parse(const char *text, struct mc__forced *steps, unsigned max, bool *sc_only);
+
+#endif /* CCMC_INTERNAL_H */
