@@ -31,18 +31,6 @@ static void record_free(struct cc__task *t) {
     cc__task_cache_drain(&none);
 }
 
-/* T3. A joiner's node is gone as soon as its wait is decided: all that is needed of it is read before. */
-static void wake_joiners(struct cc__wait *w) {
-    while (w != NULL) {
-        struct cc__wait *next = cc__wait_next(w);
-        struct cc__task *joiner = w->task;
-        uint32_t generation = cc__task_generation(cc__load_relaxed(&joiner->control));
-        cc__wait_decide(joiner, w->epoch, CC__MATCHED);
-        cc__unpark(joiner, generation);
-        w = next;
-    }
-}
-
 void cc__finish(struct cc__worker *w, struct cc__task *t) {
     t->fiber = NULL;
     /* [SD1] release: shutdown that counts this end sees all the task spawned. */
@@ -52,7 +40,7 @@ void cc__finish(struct cc__worker *w, struct cc__task *t) {
     struct cc__wait *joiners = cc__waitlist_take_all(&t->joiners);
     cc__waitlist_unlock(&t->joiners);
     if (released) record_free(t);
-    wake_joiners(joiners);
+    cc__wake_all(joiners, CC__MATCHED); /* T3 */
 }
 
 /* J1, once the handle is ours and the task is done: whoever ended it is through with the record. */

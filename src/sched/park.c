@@ -73,6 +73,17 @@ void cc__unpark(struct cc__task *t, uint32_t generation) {
     }
 }
 
+void cc__wake_all(struct cc__wait *w, enum cc__outcome outcome) {
+    while (w != NULL) { /* a node is gone as soon as its wait is decided: all that is needed of it is read before */
+        struct cc__wait *next = cc__wait_next(w);
+        struct cc__task *waiter = w->task;
+        uint32_t generation = cc__task_generation(cc__load_relaxed(&waiter->control));
+        cc__wait_decide(waiter, w->epoch, outcome);
+        cc__unpark(waiter, generation);
+        w = next;
+    }
+}
+
 void cc__park(struct cc__task *self) {
     if (cc__state_take_note(self)) return;
     if (self->fn != NULL)

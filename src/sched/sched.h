@@ -131,6 +131,7 @@ void cc__run_drop_fibers(struct cc__worker *w);
 
 /* park.c */
 void cc__unpark(struct cc__task *t, uint32_t generation);
+void cc__wake_all(struct cc__wait *first, enum cc__outcome outcome); /* taken off their list by the caller */
 void cc__park(struct cc__task *self);
 enum cc__outcome cc__wait_for(struct cc__wait *w, int64_t deadline_ns);
 

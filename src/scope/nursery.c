@@ -271,14 +271,7 @@ static void result_set(cc_priv_result *f, int status) {
     f->priv_status = status;
     struct cc__wait *w = cc__waitlist_take_all(awaiters_of(f));
     cc__waitlist_unlock(awaiters_of(f));
-    while (w != NULL) {
-        struct cc__wait *next = cc__wait_next(w);
-        struct cc__task *waiter = w->task;
-        uint32_t generation = cc__task_generation(cc__load_relaxed(&waiter->control));
-        cc__wait_decide(waiter, w->epoch, CC__MATCHED);
-        cc__unpark(waiter, generation);
-        w = next;
-    }
+    cc__wake_all(w, CC__MATCHED);
 }
 
 int cc_priv_async(cc_nursery *n, cc_priv_result *f, int (*fn)(void *), const void *args, size_t size,
