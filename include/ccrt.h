@@ -13,6 +13,7 @@
 #include "ccrt/async.h"
 #include "ccrt/defs.h"
 #include "ccrt/error.h"
+#include "ccrt/local.h"
 #include "ccrt/main.h"
 #include "ccrt/park.h"
 #include "ccrt/runtime.h"

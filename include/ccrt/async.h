@@ -29,7 +29,7 @@ typedef struct cc_future_result {
 } cc_priv_result;
 
 CC_API int cc_priv_async(cc_nursery *n, cc_priv_result *f, int (*fn)(void *args), const void *args, size_t size,
-                         const char *name);
+                         const cc_site *site);
 CC_API void cc_priv_await(cc_priv_result *f);
 CC_API int cc_priv_result_status(cc_priv_result *f);
 
@@ -78,11 +78,12 @@ CC_END_DECLS
 /* ---- int functions ---- */
 
 #define CC_TASK(...) CC_PRIV_CAT(CC_PRIV_TASK_, CC_PRIV_SOME(__VA_ARGS__))(__VA_ARGS__)
-#define CC_PRIV_TASK_0(name) CC_PRIV_TASK(name, char cc_none;, (void), (), cc_v.cc_none = 0;, (cc_nursery * cc_n))
+#define CC_PRIV_TASK_0(name)                                                                                           \
+    CC_PRIV_TASK(name, char cc_none;, (void), (), cc_v.cc_none = 0;, (const cc_site *cc_at, cc_nursery *cc_n))
 #define CC_PRIV_TASK_N(name, ...)                                                                                      \
     CC_PRIV_TASK(name, CC_PRIV_EACH(CC_PRIV_FIELD, __VA_ARGS__), (CC_PRIV_LIST(CC_PRIV_PARAM, __VA_ARGS__)),           \
                  (CC_PRIV_LIST(CC_PRIV_ARG, __VA_ARGS__)), CC_PRIV_EACH(CC_PRIV_SET, __VA_ARGS__),                     \
-                 (cc_nursery * cc_n, CC_PRIV_LIST(CC_PRIV_PARAM, __VA_ARGS__)))
+                 (const cc_site *cc_at, cc_nursery *cc_n, CC_PRIV_LIST(CC_PRIV_PARAM, __VA_ARGS__)))
 #define CC_PRIV_TASK(name, FIELDS, PARAMS, ARGS, SETS, GO)                                                             \
     struct name##_cc_args {                                                                                            \
         FIELDS                                                                                                         \
@@ -95,14 +96,14 @@ CC_END_DECLS
     }                                                                                                                  \
     CC_PRIV_UNUSED static inline int name##_cc_go GO {                                                                 \
         struct name##_cc_args cc_v;                                                                                    \
-        SETS return cc_nursery_spawn(cc_n, name##_cc_run, &cc_v, sizeof cc_v, #name);                                  \
+        SETS return cc_nursery_spawn(cc_n, name##_cc_run, &cc_v, sizeof cc_v, cc_at);                                  \
     }                                                                                                                  \
     static int name PARAMS
 
 /* Spawn a CC_TASK: cc_spawn(n, name, arguments...). Returns as cc_nursery_spawn. */
 #define cc_spawn(n, ...) CC_PRIV_CAT(CC_PRIV_GO_, CC_PRIV_SOME(__VA_ARGS__))(n, __VA_ARGS__)
-#define CC_PRIV_GO_0(n, f) f##_cc_go(n)
-#define CC_PRIV_GO_N(n, f, ...) f##_cc_go(n, __VA_ARGS__)
+#define CC_PRIV_GO_0(n, f) f##_cc_go(CC_SITE(#f), n)
+#define CC_PRIV_GO_N(n, f, ...) f##_cc_go(CC_SITE(#f), n, __VA_ARGS__)
 
 /* ---- functions with results ---- */
 
@@ -124,11 +125,12 @@ CC_END_DECLS
 
 #define CC_ASYNC(R, ...) CC_PRIV_CAT(CC_PRIV_ASYNC_, CC_PRIV_SOME(__VA_ARGS__))(R, __VA_ARGS__)
 #define CC_PRIV_ASYNC_0(R, name)                                                                                       \
-    CC_PRIV_ASYNC(R, name, , (void), (), , (cc_nursery * cc_n, cc_priv_result * cc_f, R * cc_r))
+    CC_PRIV_ASYNC(R, name, , (void), (), , (const cc_site *cc_at, cc_nursery *cc_n, cc_priv_result *cc_f, R *cc_r))
 #define CC_PRIV_ASYNC_N(R, name, ...)                                                                                  \
     CC_PRIV_ASYNC(R, name, CC_PRIV_EACH(CC_PRIV_FIELD, __VA_ARGS__), (CC_PRIV_LIST(CC_PRIV_PARAM, __VA_ARGS__)),       \
                   (CC_PRIV_LIST(CC_PRIV_ARG, __VA_ARGS__)), CC_PRIV_EACH(CC_PRIV_SET, __VA_ARGS__),                    \
-                  (cc_nursery * cc_n, cc_priv_result * cc_f, R * cc_r, CC_PRIV_LIST(CC_PRIV_PARAM, __VA_ARGS__)))
+                  (const cc_site *cc_at, cc_nursery *cc_n, cc_priv_result *cc_f, R *cc_r,                              \
+                   CC_PRIV_LIST(CC_PRIV_PARAM, __VA_ARGS__)))
 #define CC_PRIV_ASYNC(R, name, FIELDS, PARAMS, ARGS, SETS, GO)                                                         \
     struct name##_cc_args {                                                                                            \
         R *cc_ret;                                                                                                     \
@@ -144,15 +146,15 @@ CC_END_DECLS
         struct name##_cc_args cc_v;                                                                                    \
         cc_v.cc_ret = cc_r;                                                                                            \
         CC_PRIV_ZERO(R, cc_r);                                                                                         \
-        SETS return cc_priv_async(cc_n, cc_f, name##_cc_run, &cc_v, sizeof cc_v, #name);                               \
+        SETS return cc_priv_async(cc_n, cc_f, name##_cc_run, &cc_v, sizeof cc_v, cc_at);                               \
     }                                                                                                                  \
     static R name PARAMS
 
 /* Spawn a CC_ASYNC: cc_async(n, result, name, arguments...). Returns as cc_nursery_spawn; a failure is also the
  * result's status, with a zero value. */
 #define cc_async(n, result, ...) CC_PRIV_CAT(CC_PRIV_AGO_, CC_PRIV_SOME(__VA_ARGS__))(n, result, __VA_ARGS__)
-#define CC_PRIV_AGO_0(n, result, f) f##_cc_go(n, &(result).cc_h, &(result).cc_value)
-#define CC_PRIV_AGO_N(n, result, f, ...) f##_cc_go(n, &(result).cc_h, &(result).cc_value, __VA_ARGS__)
+#define CC_PRIV_AGO_0(n, result, f) f##_cc_go(CC_SITE(#f), n, &(result).cc_h, &(result).cc_value)
+#define CC_PRIV_AGO_N(n, result, f, ...) f##_cc_go(CC_SITE(#f), n, &(result).cc_h, &(result).cc_value, __VA_ARGS__)
 
 /* Wait for the function to return, whatever happens to the caller, and give its value. */
 #define cc_await(result) (cc_priv_await(&(result).cc_h), (result).cc_value)

@@ -4,6 +4,7 @@
 #define CCRT_RUNTIME_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "defs.h"
 #include "task.h"
@@ -12,10 +13,22 @@ CC_BEGIN_DECLS
 
 typedef struct cc_runtime cc_runtime;
 
+/* Where a worker puts the tasks it spawns: on its own queue, next to run, from where idle workers steal; or to the
+ * workers in turn. */
+enum { CC_SPAWN_LOCAL, CC_SPAWN_ROUNDROBIN };
+
 /* Zero means the default. */
 typedef struct cc_runtime_attr {
-    unsigned workers;   /* 0: CC_WORKERS in the environment, else as many as cpus may be used */
-    size_t stack_bytes; /* of its tasks */
+    unsigned workers;      /* 0: CC_WORKERS in the environment, else as many as cpus may be used */
+    unsigned max_workers;  /* never more than these, whatever the environment says; 0: 4096 */
+    size_t stack_bytes;    /* of its tasks; 0: 256 KiB */
+    int spawn;             /* CC_SPAWN_* */
+    int no_stealing;       /* workers do not take each other's tasks */
+    size_t queue;          /* tasks in the lock-free part of the global queue, rounded up to a power of two; 0: 4096 */
+    size_t prewarm_tasks;  /* records made ready at the start */
+    size_t prewarm_stacks; /* stacks made ready at the start, */
+    size_t prefetch_pages; /* with so many pages of each touched */
+    const char *name;      /* of its threads, with a number behind: "name-0"; 0: "ccrt"; cut to 15 bytes */
 } cc_runtime_attr;
 
 /* Start a runtime. attr may be NULL.
@@ -27,11 +40,40 @@ CC_API int cc_runtime_create(cc_runtime **out, const cc_runtime_attr *attr);
  *   Call from  a plain thread */
 CC_API void cc_runtime_destroy(cc_runtime *rt);
 
-/* Spawn into a runtime from anywhere; as cc_task_spawn. */
+/* The same with limits: wait so long for all tasks to end by themselves; then take no more (spawns fail with
+ * -ESHUTDOWN), cancel them, and wait so long for them to end. Negative: for ever.
+ *   Returns    0 and the runtime is gone; -ETIMEDOUT some tasks did not end, stderr names them, and the runtime is
+ *              still there, but takes no tasks: call it again, or end the process
+ *   Call from  a plain thread */
+CC_API int cc_runtime_shutdown(cc_runtime *rt, int64_t wait_ms, int64_t cancelled_ms);
+
+/* Spawn into a runtime from anywhere; as cc_task_spawn.
+ *   Returns    also -ESHUTDOWN it is being shut down */
 CC_API int cc_runtime_spawn(cc_runtime *rt, cc_task *out, const cc_task_attr *attr, void *(*fn)(void *), void *arg);
 
 /* How many workers it has. */
 CC_API unsigned cc_runtime_workers(const cc_runtime *rt);
+
+/* Which of its runtime's workers runs the caller, from 1; 0: a plain thread. */
+CC_API unsigned cc_worker_self(void);
+
+/* What happened so far, all workers together; each figure is exact, but they are not of one instant. */
+typedef struct cc_runtime_stats {
+    uint64_t spawned; /* tasks */
+    uint64_t ended;
+    uint64_t parked; /* times one waited */
+    uint64_t woken;
+    uint64_t stolen;       /* tasks taken from other workers */
+    size_t queued_local;   /* now in workers' queues */
+    size_t queued_global;  /* now in the global queue */
+    unsigned workers_idle; /* asleep now */
+} cc_runtime_stats;
+CC_API void cc_runtime_stats_get(const cc_runtime *rt, cc_runtime_stats *out); /* rt NULL: the default one */
+
+/* Run fn(arg) as a task of a runtime made for it, wait for it and all it spawned, and end the runtime.
+ *   Returns    0 and fn's result; as cc_runtime_create
+ *   Call from  a plain thread */
+CC_API int cc_run(const cc_runtime_attr *attr, void *(*fn)(void *), void *arg, void **result);
 
 CC_END_DECLS
 

@@ -49,6 +49,8 @@
     atomic_compare_exchange_strong_explicit((p), (expected), (v), memory_order_acq_rel, memory_order_acquire)
 #define cc__cas_weak_relaxed(p, expected, v)                                                                           \
     atomic_compare_exchange_weak_explicit((p), (expected), (v), memory_order_relaxed, memory_order_relaxed)
+#define cc__cas_weak_release(p, expected, v)                                                                           \
+    atomic_compare_exchange_weak_explicit((p), (expected), (v), memory_order_release, memory_order_relaxed)
 #define cc__cas_weak_acq_rel(p, expected, v)                                                                           \
     atomic_compare_exchange_weak_explicit((p), (expected), (v), memory_order_acq_rel, memory_order_acquire)
 

@@ -7,7 +7,8 @@
  * Prev: fiber/hooks.c  Next: fiber/stack.c */
 #include "current.h"
 
-#include "../base/base.h"
+#include "../base/assert.h"
+#include "../base/atomic.h"
 #include "../plat/fault.h"
 #include "../plat/thread.h"
 #include "fiber.h"
@@ -52,7 +53,15 @@ static void attach_end(void *root) {
 }
 static struct cc__at_end attach_at_end = {.fn = attach_end};
 
+static _Atomic int forbidden; /* W: the child of fork(), alone.  R: all */
+
+void cc__fiber_forbid(void) {
+    cc__store_relaxed(&forbidden, 1);
+    cc__fiber_set_current(NULL);
+}
+
 static CC__COLD int attach_thread(struct cc__fiber **current) {
+    CC_CHECK(cc__load_relaxed(&forbidden) == 0, "after fork() a child may only call exec or _exit");
     int rc = cc__overflow_install();
     if (rc == 0) rc = cc__fault_thread_begin();
     if (rc != 0) return rc;

@@ -39,6 +39,9 @@ struct cc__fiber {
  *   Returns    0 and the fiber that is running (the root, or what runs now); -ENOMEM, -EAGAIN */
 int cc__fiber_attach(struct cc__fiber **current);
 
+/* This process is the child of fork(): the calling thread is no fiber any more, and none can be attached. */
+void cc__fiber_forbid(void);
+
 /* A fiber on a stack of at least `bytes` usable bytes, from the cache. fresh: wipe a reused stack, so
  * that cc__fiber_stack_used() counts from zero.
  *   Returns    0; -ENOMEM */

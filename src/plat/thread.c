@@ -96,3 +96,19 @@ int cc__at_end_arm(struct cc__at_end *a, void *arg) {
     cc__lock_drop(&at_end_lock);
     return rc != 0 ? rc : -pthread_setspecific(a->key, arg);
 }
+
+static void (*at_fork)(void);
+
+static void at_fork_register(void) {
+    /* Without memory for the handler a child that calls us anyway would hang; there is nothing better to do. */
+    (void)pthread_atfork(NULL, NULL, at_fork);
+}
+
+void cc__thread_at_fork(void (*fn)(void)) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    static cc__lock lock = CC__LOCK_INIT;
+    cc__lock_take(&lock);
+    at_fork = fn;
+    cc__lock_drop(&lock);
+    pthread_once(&once, at_fork_register);
+}

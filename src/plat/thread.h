@@ -41,6 +41,9 @@ enum cc__thread_state {
 /* What the kernel says a thread of this process is doing now; costs a few microseconds. */
 enum cc__thread_state cc__thread_state(int id);
 
+/* Have fn called in the child after every fork(); once is enough. */
+void cc__thread_at_fork(void (*fn)(void));
+
 /* A lock for the rare paths; never held across a switch. */
 typedef pthread_mutex_t cc__lock;
 #define CC__LOCK_INIT PTHREAD_MUTEX_INITIALIZER

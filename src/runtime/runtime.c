@@ -1,144 +1,164 @@
 /* SPDX-License-Identifier: MIT */
-/* Runtimes: start, stop, and the default one.
+/* Runtimes: how they start, and the default one, which starts on first use and is never stopped: a process that ends
+ * does not wait for it.
  *
- * Stop. All tasks have ended when as many were counted out as in: ends are read first, then spawns, so that a task
- * that was counted out has had all its spawns counted in. Then no task runs and none can be spawned but by plain
- * threads, which must not use a runtime that is being destroyed. `stopping` then lets the workers go.
+ * After fork() a child has none of the workers: it may exec or _exit; whatever else it calls aborts with a message.
  *
- * The default runtime starts on first use and is never stopped: a process that ends does not wait for it.
- *
- * Prev: time/sleep.c  Next: runtime/main.c */
-#include <ccrt/runtime.h>
+ * Prev: runtime/runtime.h  Next: runtime/shutdown.c */
+#include "runtime.h"
 
 #include "../base/assert.h"
 #include "../plat/clock.h"
-#include "../plat/cpu.h"
 #include "../plat/futex.h"
-#include "../sched/sched.h"
+#include "../plat/vm.h"
+#include "options.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORKERS_MAX = 4096, STOP_POLL_NS = 200000 };
+static _Atomic int forked; /* W: the child of fork(), alone.  R: all */
 
-struct cc_runtime {
-    struct cc__runtime core;
-};
-
-/* CC_WORKERS, or 0 where it is not a number that makes sense. */
-static unsigned workers_from_environment(void) {
-    const char *text = getenv("CC_WORKERS");
-    char *end;
-    if (text == NULL || *text == 0) return 0;
-    unsigned long n = strtoul(text, &end, 10);
-    return *end == 0 && n >= 1 && n <= WORKERS_MAX ? (unsigned)n : 0;
+static void in_child(void) {
+    cc__store_relaxed(&forked, 1);
+    cc__fiber_forbid();
+    cc__worker_set_current(NULL);
 }
 
-static unsigned workers_default(void) {
-    unsigned n = workers_from_environment();
-    return n != 0 ? n : (unsigned)cc__cpu_count();
+static void check_not_forked(void) {
+    CC_CHECK(cc__load_relaxed(&forked) == 0, "after fork() a child may only call exec or _exit");
 }
 
 static void worker_init(struct cc__worker *w, struct cc__runtime *rt, uint32_t id) {
     w->runtime = rt;
     w->id = id;
+    w->turn = id;
+    w->until_look = w->look_every = 1;
     cc__rng_seed(&w->rng, (uint64_t)cc__now_ns() + id);
     cc__timers_init(&w->timers);
 }
 
-/* Start one worker and wait until it is on its feet. */
-static int worker_start(struct cc__worker *w) {
-    int rc = cc__thread_start(&w->thread, cc__worker_main, w);
-    if (rc != 0) return rc;
+/* Wait until a worker that was started is on its feet. */
+static int worker_await(struct cc__worker *w) {
     /* [RT1] acquire: pairs with the release of the worker's own thread; its root may be read. */
     while (cc__load_acquire(&w->started) == 0) cc__futex_wait(&w->started, 0, CC__NO_DEADLINE);
-    if (w->root != NULL) return 0;
-    cc__thread_join(&w->thread);
-    return -ENOMEM;
+    return w->root != NULL ? 0 : -ENOMEM;
 }
 
-static void workers_stop(struct cc__runtime *rt, unsigned started) {
-    cc__store_release(&rt->stopping, 1);
-    cc__idle_wake_all(rt);
-    for (unsigned i = 0; i < started; i++) cc__thread_join(&rt->workers[i].thread);
+static int start_workers(struct cc__runtime *rt) {
+    unsigned started = 0;
+    int rc = 0;
+    while (rc == 0 && started < rt->worker_count) {
+        rc = cc__thread_start(&rt->workers[started].thread, cc__worker_main, &rt->workers[started]);
+        started += rc == 0;
+    }
+    for (unsigned i = 0; i < started; i++) {
+        int feet = worker_await(&rt->workers[i]);
+        if (rc == 0) rc = feet;
+    }
+    if (rc != 0) cc__runtime_stop_workers(rt, started);
+    return rc;
 }
 
-static int core_init(struct cc__runtime *rt, unsigned workers, unsigned stack_class) {
-    rt->worker_count = workers;
-    rt->stack_class = stack_class;
-    cc__inject_init(&rt->inject);
-    cc__store_relaxed(&rt->sleeper_until, CC__NEVER);
-    rt->idle_words = calloc(cc__bits_words(workers), sizeof *rt->idle_words);
-    rt->workers = aligned_alloc(CC__FALSE_SHARING, workers * sizeof *rt->workers);
-    if (rt->idle_words == NULL || rt->workers == NULL) return -ENOMEM;
-    memset(rt->workers, 0, workers * sizeof *rt->workers);
-    cc__bits_init(&rt->idle, rt->idle_words, workers);
-    for (unsigned i = 0; i < workers; i++) worker_init(&rt->workers[i], rt, i);
+static void *aligned_zeroed(size_t bytes) {
+    bytes = cc__align_up(bytes, CC__FALSE_SHARING);
+    void *at = aligned_alloc(CC__FALSE_SHARING, bytes);
+    if (at != NULL) memset(at, 0, bytes);
+    return at;
+}
+
+static int core_init(cc_runtime *rt, const struct cc__options *o) {
+    struct cc__runtime *core = &rt->core;
+    core->worker_count = o->workers;
+    core->stack_class = cc__stack_class(o->stack_bytes);
+    core->round_robin = o->round_robin;
+    core->no_stealing = o->no_stealing;
+    strncpy(core->name, o->name, sizeof core->name - 1);
+    cc__store_relaxed(&core->sleeper_until, CC__NEVER);
+    rt->ring_bytes = cc__align_up(cc__inject_bytes(o->queue_bits), cc__vm_page_bytes());
+    if (cc__vm_map(&rt->rings, rt->ring_bytes) != 0) return -ENOMEM;
+    cc__inject_init(&core->inject, rt->rings, o->queue_bits);
+    core->idle_words = aligned_zeroed(cc__bits_words(o->workers) * sizeof *core->idle_words);
+    core->workers = aligned_zeroed(o->workers * sizeof *core->workers);
+    if (core->idle_words == NULL || core->workers == NULL) return -ENOMEM;
+    cc__bits_init(&core->idle, core->idle_words, o->workers);
+    for (unsigned i = 0; i < o->workers; i++) worker_init(&core->workers[i], core, i);
     return 0;
 }
 
-static void core_fini(struct cc__runtime *rt) {
-    free(rt->workers);
-    free(rt->idle_words);
+void cc__runtime_free(cc_runtime *rt) {
+    free(rt->core.workers);
+    free(rt->core.idle_words);
+    if (rt->rings != NULL) cc__vm_unmap(rt->rings, rt->ring_bytes);
+    free(rt);
+}
+
+static void prewarm_stacks(struct cc__runtime *rt, const struct cc__options *o) {
+    struct cc__stack_cache cache = {0};
+    struct cc__stack *taken = NULL, *s;
+    size_t bytes = cc__stack_class_bytes(rt->stack_class), touch = o->prefetch_pages * cc__vm_page_bytes();
+    if (touch > bytes) touch = bytes;
+    for (size_t i = 0; i < o->prewarm_stacks && cc__stack_get(&cache, rt->stack_class, &s) == 0; i++) {
+        cc__vm_commit(s->lo + bytes - touch, touch, bytes, touch != 0);
+        s->warm = s->warm || touch != 0;
+        s->next = taken;
+        taken = s;
+    }
+    while ((s = taken) != NULL) {
+        taken = s->next;
+        cc__stack_put(&cache, s);
+    }
+    cc__stack_cache_shrink(&cache, 0);
+}
+
+static void prewarm_tasks(size_t count) {
+    struct cc__task_cache cache = {0};
+    struct cc__tasks taken = {0};
+    for (struct cc__task *t; count > 0 && (t = cc__task_alloc(&cache)) != NULL; count--) cc__tasks_append(&taken, t);
+    for (struct cc__task *t; (t = cc__tasks_take(&taken)) != NULL;) cc__task_free(&cache, t);
+    cc__task_cache_drain(&cache);
 }
 
 int cc_runtime_create(cc_runtime **out, const cc_runtime_attr *attr) {
-    static const cc_runtime_attr defaults = {0};
-    if (out == NULL) return -EINVAL;
-    if (attr == NULL) attr = &defaults;
-    unsigned workers = attr->workers != 0 ? attr->workers : workers_default(), started = 0;
-    size_t stack = attr->stack_bytes != 0 ? attr->stack_bytes : CC_FIBER_STACK_SIZE;
-    if (workers > WORKERS_MAX || stack > CC__STACK_BYTES_MAX) return -EINVAL;
-    cc_runtime *rt = aligned_alloc(CC__FALSE_SHARING, sizeof *rt);
+    struct cc__options o;
+    check_not_forked();
+    int rc = out == NULL ? -EINVAL : cc__options(&o, attr);
+    if (rc != 0) return rc;
+    cc__thread_at_fork(in_child);
+    cc_runtime *rt = aligned_zeroed(sizeof *rt);
     if (rt == NULL) return -ENOMEM;
-    memset(rt, 0, sizeof *rt);
-    int rc = core_init(&rt->core, workers, cc__stack_class(stack));
-    while (rc == 0 && started < workers) {
-        rc = worker_start(&rt->core.workers[started]);
-        if (rc == 0) started++;
+    rc = core_init(rt, &o);
+    if (rc == 0) {
+        prewarm_tasks(o.prewarm_tasks);
+        prewarm_stacks(&rt->core, &o);
+        rc = start_workers(&rt->core);
     }
-    if (rc != 0) {
-        if (rt->core.workers != NULL) workers_stop(&rt->core, started);
-        core_fini(&rt->core);
-        free(rt);
-        return rc;
-    }
-    *out = rt;
-    return 0;
-}
-
-/* Whether every task that was spawned has ended. */
-static bool all_ended(struct cc__runtime *rt) {
-    uint64_t ended = 0, spawned = 0;
-    /* [SD1] acquire: pairs with the release in cc__finish(); what an ended task spawned is counted below. */
-    for (unsigned i = 0; i < rt->worker_count; i++) ended += cc__load_acquire(&rt->workers[i].ended);
-    for (unsigned i = 0; i < rt->worker_count; i++) spawned += cc__load_relaxed(&rt->workers[i].spawned);
-    return ended == spawned + cc__load_relaxed(&rt->spawned);
-}
-
-void cc_runtime_destroy(cc_runtime *rt) {
-    if (rt == NULL) return;
-    CC_CHECK(cc__worker_current() == NULL, "a runtime was destroyed by a task");
-    _Atomic uint32_t nobody = 0;
-    while (!all_ended(&rt->core)) cc__futex_wait(&nobody, 0, cc__now_ns() + STOP_POLL_NS);
-    workers_stop(&rt->core, rt->core.worker_count);
-    core_fini(&rt->core);
-    free(rt);
+    if (rc != 0)
+        cc__runtime_free(rt);
+    else
+        *out = rt;
+    return rc;
 }
 
 int cc_runtime_spawn(cc_runtime *rt, cc_task *out, const cc_task_attr *attr, void *(*fn)(void *), void *arg) {
     if (rt == NULL) return -EINVAL;
-    return cc__spawn(&rt->core, out, attr, fn, arg);
+    check_not_forked();
+    return cc__spawn(&rt->core, out, attr, fn, arg, NULL);
 }
 
 unsigned cc_runtime_workers(const cc_runtime *rt) {
     return rt == NULL ? 0 : rt->core.worker_count;
 }
 
+unsigned cc_worker_self(void) {
+    struct cc__worker *w = cc__worker_current();
+    return w == NULL ? 0 : w->id + 1;
+}
+
 int cc__runtime_default(struct cc__runtime **out) {
     static cc__lock lock = CC__LOCK_INIT;
     static cc_runtime *_Atomic started;
+    check_not_forked();
     /* [RT2] acquire: pairs with the release below; the runtime is complete. */
     cc_runtime *rt = cc__load_acquire(&started);
     int rc = 0;
@@ -150,5 +170,42 @@ int cc__runtime_default(struct cc__runtime **out) {
         cc__lock_drop(&lock);
     }
     if (rc == 0) *out = &rt->core;
+    return rc;
+}
+
+/* ---- figures ---- */
+
+static size_t ring_length(struct cc__runq *q) {
+    return cc__load_relaxed(&q->tail) - cc__load_relaxed(&q->head);
+}
+
+void cc_runtime_stats_get(const cc_runtime *rt, cc_runtime_stats *out) {
+    struct cc__runtime *core = rt == NULL ? NULL : (struct cc__runtime *)(uintptr_t)&rt->core;
+    *out = (cc_runtime_stats){0};
+    if (core == NULL && cc__runtime_default(&core) != 0) return;
+    out->spawned = cc__load_relaxed(&core->spawned);
+    out->woken = cc__load_relaxed(&core->woken);
+    for (unsigned i = 0; i < core->worker_count; i++) {
+        struct cc__worker *w = &core->workers[i];
+        out->spawned += cc__load_relaxed(&w->count.spawned);
+        out->ended += cc__load_relaxed(&w->count.ended);
+        out->parked += cc__load_relaxed(&w->count.parked);
+        out->woken += cc__load_relaxed(&w->count.woken);
+        out->stolen += cc__load_relaxed(&w->count.stolen);
+        out->queued_local += ring_length(&w->begun) + ring_length(&w->fresh) + (cc__load_relaxed(&w->lifo) != NULL);
+    }
+    out->queued_global = cc__inject_length(&core->inject);
+    out->workers_idle = (unsigned)cc__bits_count(&core->idle);
+}
+
+int cc_run(const cc_runtime_attr *attr, void *(*fn)(void *), void *arg, void **result) {
+    cc_runtime *rt;
+    cc_task t;
+    if (fn == NULL) return -EINVAL;
+    int rc = cc_runtime_create(&rt, attr);
+    if (rc != 0) return rc;
+    rc = cc_runtime_spawn(rt, &t, NULL, fn, arg);
+    if (rc == 0) rc = cc_task_join(t, result);
+    cc_runtime_destroy(rt);
     return rc;
 }

@@ -7,13 +7,13 @@
  * is cancelled takes a walk up to the first shield.
  *
  *   waiter (W)                                        canceller (C)
- *   W1 its outcome word: pending, may be cancelled    C1 marks the nursery
+ *   W1 its outcome word: pending, CC__BY_CANCEL        C1 marks the nursery
  *   W2 full fence                                     C2 full fence
  *   W3 walks up the chain: cancelled: returns         C3 for each child: cancel bit; pending and may be
  *   W4 waits                                             cancelled: decides it; unparks it
  *
  * Either W3 sees C1, or C3 sees W1. An outcome of "cancelled" that the walk does not confirm is for a scope outside a
- * shield: the wait begins again.
+ * shield: the caller begins again.
  *
  * The cancel bit makes a child look at the nurseries it has open itself, whatever it waits for, and cancel those that
  * are under what was cancelled: so cancellation goes down the tree, carried by each owner in turn, and nobody holds
@@ -28,12 +28,15 @@
 
 #include <errno.h>
 
-/* Whether a nursery in this chain, up to the first shield, is cancelled. */
-static bool chain_cancelled(const cc_priv_scope *s) {
-    for (; s != NULL && s->kind != CC__SCOPE_SHIELD; s = s->up)
+/* Whether a nursery in this chain, up to the first shield, is cancelled; at its top is the runtime, the root nursery
+ * of all its tasks. */
+static bool chain_cancelled(const struct cc__task *self, const cc_priv_scope *s) {
+    for (; s != NULL; s = s->up) {
+        if (s->kind == CC__SCOPE_SHIELD) return false;
         if (s->kind == CC__SCOPE_NURSERY && cc__nursery_cancelled((const cc_nursery *)(const void *)s) != 0)
             return true;
-    return false;
+    }
+    return self->runtime != NULL && cc__load_acquire(&self->runtime->cancelled) != 0; /* [CN2] */
 }
 
 /* Whether the deadline that passed is the task's own scope's, not the one its nursery inherited. */
@@ -47,9 +50,8 @@ static bool deadline_is_own(const struct cc__task *self, int64_t now) {
 
 int cc__cancel_code(const struct cc__task *self) {
     const cc_priv_scope *s = self->scope;
-    if (s == NULL) return 0;
-    if (chain_cancelled(s)) return -ECANCELED;
-    if (s->deadline_ns == CC__NEVER) return 0;
+    if (chain_cancelled(self, s)) return -ECANCELED;
+    if (s == NULL || s->deadline_ns == CC__NEVER) return 0;
     int64_t now = cc__now_ns();
     if (now < s->deadline_ns) return 0;
     return deadline_is_own(self, now) ? -ETIMEDOUT : -ECANCELED;
@@ -62,29 +64,25 @@ int cc_cancelled(void) {
 
 void cc__cancel_pass_on(struct cc__task *self) {
     for (cc_priv_scope *s = self->scope; s != NULL && s->owner == self; s = s->up)
-        if (s->kind == CC__SCOPE_NURSERY && chain_cancelled(s->up))
+        if (s->kind == CC__SCOPE_NURSERY && chain_cancelled(self, s->up))
             cc__nursery_cancel((cc_nursery *)(void *)s, -ECANCELED);
 }
 
 int cc__wait_cancellable(struct cc__wait *w, int64_t deadline_ns) {
     struct cc__task *self = w->task;
-    for (;;) {
-        cc__wait_allow_cancel(w);
-        cc__fence_full(); /* [CN1] W2, see above */
-        int code = cc__cancel_code(self);
-        if (code != 0) return code;
-        int64_t scope = self->scope == NULL ? CC__NEVER : self->scope->deadline_ns;
-        switch (cc__wait_for(w, scope < deadline_ns ? scope : deadline_ns)) {
-        case CC__MATCHED: return 0;
-        case CC__CLOSED: return -EPIPE;
-        case CC__TIMED_OUT:
-            if (deadline_ns <= scope) return CC__OWN_DEADLINE;
-            return deadline_is_own(self, cc__now_ns()) ? -ETIMEDOUT : -ECANCELED;
-        case CC__CANCELLED:
-        case CC__PENDING: break;
-        }
-        code = cc__cancel_code(self);
-        if (code != 0) return code;
-        cc__wait_begin(w, self, w->object, w->reason); /* for a scope outside our shield: wait on */
+    cc__fence_full(); /* [CN1] W2, see above */
+    int code = cc__cancel_code(self);
+    if (code != 0 && cc__wait_decide(self, w->epoch, CC__CANCELLED)) return code; /* else it was matched before */
+    int64_t scope = self->scope == NULL ? CC__NEVER : self->scope->deadline_ns;
+    switch (cc__wait_for(w, scope < deadline_ns ? scope : deadline_ns)) {
+    case CC__MATCHED: return 0;
+    case CC__CLOSED: return -EPIPE;
+    case CC__TIMED_OUT:
+        if (deadline_ns <= scope) return CC__OWN_DEADLINE;
+        return deadline_is_own(self, cc__now_ns()) ? -ETIMEDOUT : -ECANCELED;
+    case CC__CANCELLED:
+    case CC__PENDING: break;
     }
+    code = cc__cancel_code(self);
+    return code != 0 ? code : CC__WAIT_AGAIN; /* it was for a scope outside our shield */
 }

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* The end of a task, and joining it.
+/* The end of a task, and joining it. The joiners' lock decides between the task's end and its handle's.
  *
  *   the task (T)                                a joiner (J)
- *   T1 writes its result                        J1 tries to release the handle. It was done: it passes once
- *   T2 locks the joiners, becomes DONE,            through the lock, takes the result, frees the record
- *      takes all joiners off, unlocks           J2 locks the joiners; done, or another generation by now:
- *   T3 decides the wait of each, unparks it        back to J1; else puts itself on the list, unlocks
- *                                               J3 waits; then J1 again
+ *   T1 writes its result                        J1 locks the joiners. Released, or another generation by now:
+ *   T2 locks the joiners, becomes DONE             stale. Done: releases, takes the result. Else it puts
+ *   T3 one plain joiner: releases for it,          itself on the list. Unlocks
+ *      decides its wait, unlocks; T is          J2 waits. Matched: T has released it for us. "Look again":
+ *      through with the record                     J1. Cancelled: takes its node off, under the lock
+ *   T4 else it marks itself as ending, and      J3 frees the record, unless T is still ending
+ *      lets joiners look again one by one
+ *   T5 frees the record if it was released
  *
- * A joiner is on the list before T2, or sees DONE under the lock. Who frees the record has passed through the
- * lock after DONE, so T is through with the record by then; T3 touches only nodes in frames of joiners that are
- * not decided yet, and reads the next one before it decides.
+ * A joiner is on the list before T2, or sees DONE. The record is freed by who comes second of the release and T's last
+ * unlock. A stale joiner may lock the list of a record that is somebody else's now, and leaves without a change: it
+ * reads the mark first, and a clear one means that the generation it reads next is the newest [FN1].
+ *
+ * Direct hand-off: the joiner runs next on this worker, without passing through a queue.
  *
  * Prev: sched/idle.c  Next: sched/cancel.c */
 #include <ccrt/task.h>
@@ -22,82 +27,148 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static void record_free(struct cc__task *t) {
+/* joiners.mark, beside CC__RELEASED: the task is at T4. */
+enum { ENDING = 2 };
+
+static void mark_set(struct cc__task *t, uint32_t bits) {
+    cc__store_relaxed(&t->joiners.mark, bits); /* with the lock */
+}
+
+void cc__record_free(struct cc__task *t) {
     struct cc__worker *w = cc__worker_current();
-    struct cc__task_cache none = {0};
     free(t->name);
     t->name = NULL;
-    cc__task_free(w != NULL ? &w->records : &none, t);
-    cc__task_cache_drain(&none);
+    cc__task_free(w != NULL ? &w->records : NULL, t);
+}
+
+/* T4, T5: with the lock held. */
+static CC__COLD void end_slowly(struct cc__task *t) {
+    mark_set(t, cc__load_relaxed(&t->joiners.mark) | ENDING);
+    while (t->joiners.first != NULL) {
+        cc__wake_first(&t->joiners, CC__CLOSED);
+        cc__waitlist_lock(&t->joiners);
+    }
+    uint32_t mark = cc__load_relaxed(&t->joiners.mark) & ~(uint32_t)ENDING;
+    mark_set(t, mark);
+    cc__waitlist_unlock(&t->joiners);
+    if (mark != 0) cc__record_free(t);
 }
 
 void cc__finish(struct cc__worker *w, struct cc__task *t) {
     t->fiber = NULL;
     /* [SD1] release: shutdown that counts this end sees all the task spawned. */
-    cc__store_release(&w->ended, cc__load_relaxed(&w->ended) + 1);
+    cc__store_release(&w->count.ended, cc__load_relaxed(&w->count.ended) + 1);
+    if (t->no_handle) {
+        cc__state_finish(t);
+        cc__record_free(t);
+        return;
+    }
     cc__waitlist_lock(&t->joiners);
-    bool released = cc__state_finish(t);
-    struct cc__wait *joiners = cc__waitlist_take_all(&t->joiners);
-    cc__waitlist_unlock(&t->joiners);
-    if (released) record_free(t);
-    cc__wake_all(joiners, CC__MATCHED); /* T3 */
+    cc__state_finish(t);
+    struct cc__wait *j = t->joiners.first;
+    bool released = cc__load_relaxed(&t->joiners.mark) != 0;
+    if (j == NULL) {
+        cc__waitlist_unlock(&t->joiners);
+        if (released) cc__record_free(t);
+    } else if (released || j->node.next != NULL || cc__wait_contested(j)) {
+        end_slowly(t);
+    } else { /* T3 */
+        cc__waitlist_remove(&t->joiners, j);
+        mark_set(t, CC__RELEASED);
+        cc__waitlist_unlock(&t->joiners);
+        cc__wake_next(w, j, CC__MATCHED);
+    }
 }
 
-/* J1, once the handle is ours and the task is done: whoever ended it is through with the record. */
-static void pass_through(struct cc__task *t) {
-    cc__waitlist_lock(&t->joiners);
-    cc__waitlist_unlock(&t->joiners);
+/* ---- joining ---- */
+
+enum looked { STALE, LIVE, ENDED };
+
+/* J1, with the lock: whether there is something to wait for, or to take. */
+static enum looked look(cc_task task, uint32_t *mark) {
+    struct cc__task *t = task.priv_record;
+    *mark = cc__load_acquire(&t->joiners.mark); /* [FN1] acquire: then the generation */
+    uint64_t c = cc__load_relaxed(&t->control);
+    if ((*mark & CC__RELEASED) != 0 || cc__task_generation(c) != task.priv_generation) return STALE;
+    return (c & CC__CONTROL_STATE) == CC__DONE ? ENDED : LIVE;
 }
 
-/* J2: on the list, unless there is nothing to wait for any more. */
-static bool join_register(struct cc__task *t, uint32_t generation, struct cc__wait *w, struct cc__task *self) {
-    cc__wait_begin(w, self, t, "join");
+/* J1, J3: on the list, or the result is taken, or it is stale. */
+static enum looked join_look(cc_task task, struct cc__wait *w, void **result) {
+    struct cc__task *t = task.priv_record;
+    uint32_t mark;
     cc__waitlist_lock(&t->joiners);
-    uint64_t c = cc__load_acquire(&t->control); /* [TS4] */
-    bool wait = cc__task_generation(c) == generation && (c & CC__CONTROL_STATE) != CC__DONE;
-    if (wait) cc__waitlist_append(&t->joiners, w);
+    enum looked found = look(task, &mark);
+    if (found == LIVE) cc__waitlist_append(&t->joiners, w);
+    if (found == ENDED) {
+        mark_set(t, mark | CC__RELEASED);
+        if (result != NULL) *result = t->value;
+    }
     cc__waitlist_unlock(&t->joiners);
-    return wait;
+    if (found == ENDED && mark == 0) cc__record_free(t);
+    return found;
+}
+
+/* What a call may join: 0, or why not. */
+static int joinable(cc_task task, struct cc__task **self) {
+    if (task.priv_record == NULL) return -ESRCH;
+    *self = cc__self();
+    if (*self == NULL) return -ENOMEM;
+    return task.priv_record == *self && cc_task_valid(task) ? -EDEADLK : 0;
 }
 
 int cc_task_join(cc_task task, void **result) {
-    struct cc__task *t = task.priv_record, *self = cc__self();
-    if (t == NULL) return -ESRCH;
-    if (self == NULL) return -ENOMEM;
-    if (t == self && cc_task_valid(task)) return -EDEADLK;
+    struct cc__task *t = task.priv_record, *self;
+    int rc = joinable(task, &self);
+    if (rc != 0) return rc;
     for (;;) {
-        switch (cc__state_release(t, task.priv_generation, true)) {
-        case CC__RELEASE_STALE: return -ESRCH;
-        case CC__RELEASE_FREE:
-            pass_through(t);
-            if (result != NULL) *result = t->value;
-            record_free(t);
-            return 0;
-        case CC__RELEASE_LATER: break;
-        }
         struct cc__wait w;
-        if (join_register(t, task.priv_generation, &w, self)) cc__wait_for(&w, CC__NEVER);
+        cc__wait_begin(&w, self, CC__BY_LIST, t, "join");
+        switch (join_look(task, &w, result)) {
+        case STALE: return -ESRCH;
+        case ENDED: return 0;
+        case LIVE: break;
+        }
+        if (cc__wait_for(&w, CC__NEVER) != CC__MATCHED) continue;
+        if (result != NULL) *result = t->value; /* T3: it is ours alone */
+        cc__record_free(t);
+        return 0;
     }
+}
+
+int cc_task_join_cancellable(cc_task task, void **result) {
+    struct cc__task *t = task.priv_record, *self;
+    int rc = joinable(task, &self);
+    if (rc != 0) return rc;
+    do {
+        struct cc__wait w;
+        cc__wait_begin(&w, self, CC__BY_CANCEL, t, "join");
+        switch (join_look(task, &w, result)) {
+        case STALE: return -ESRCH;
+        case ENDED: return 0;
+        case LIVE: break;
+        }
+        rc = cc__wait_cancellable(&w, CC__NEVER);
+        cc__waitlist_leave(&t->joiners, &w);
+    } while (rc == -EPIPE || rc == CC__WAIT_AGAIN); /* look again; a contested wait is never matched here */
+    return rc;
 }
 
 int cc_task_detach(cc_task task) {
     struct cc__task *t = task.priv_record;
     if (t == NULL) return -ESRCH;
-    switch (cc__state_release(t, task.priv_generation, false)) {
-    case CC__RELEASE_STALE: return -ESRCH;
-    case CC__RELEASE_FREE:
-        pass_through(t);
-        record_free(t);
-        break;
-    case CC__RELEASE_LATER: break;
-    }
-    return 0;
+    uint32_t mark;
+    cc__waitlist_lock(&t->joiners);
+    enum looked found = look(task, &mark);
+    if (found != STALE) mark_set(t, mark | CC__RELEASED);
+    cc__waitlist_unlock(&t->joiners);
+    if (found == ENDED && mark == 0) cc__record_free(t);
+    return found == STALE ? -ESRCH : 0;
 }
 
 int cc_task_valid(cc_task task) {
     struct cc__task *t = task.priv_record;
     if (t == NULL) return 0;
-    uint64_t c = cc__load_acquire(&t->control);
-    return cc__task_generation(c) == task.priv_generation && (c & CC__CONTROL_RELEASED) == 0 &&
-           (c & CC__CONTROL_STATE) != CC__IDLE;
+    uint32_t mark = cc__load_acquire(&t->joiners.mark); /* [FN1] */
+    return (mark & CC__RELEASED) == 0 && cc__task_generation(cc__load_relaxed(&t->control)) == task.priv_generation;
 }

@@ -6,14 +6,17 @@
  *   P2 full fence                                 S2 stops being a searcher
  *   P3 somebody searches: returns                 S3 full fence
  *   P4 nobody is idle: returns                    S4 looks into every queue once more: if there is work,
- *   P5 makes one idle worker a searcher              it takes its bit back and searches
- *      (searching 0 to 1, its bit cleared)        S5 sleeps while asleep == 1
+ *   P5 searching 0 to 1, then clears an idle         it takes its bit back and searches
+ *      worker's bit; there is none any more:      S5 sleeps while asleep == 1
+ *      searching back to 0, and P2 again
  *   P6 asleep = 0, wakes it
  *
  * P2 and S3: either P3/P4 sees the sleeper, or S4 sees the work. Without them both could miss:
  *     P: queue = work; reads searching 1, idle 0       S: idle = 1, searching = 0; reads queue empty
- * A searcher that P3 relied on either finds the work or passes S3 and S4 after it. A searcher that found
- * work and was the last one calls notify itself: publishers may have relied on it meanwhile.
+ * P5's way back: another publisher may have relied on the searcher that P5 counted and that never came; a worker that
+ * went idle meanwhile is seen by the second look, and woken for it. A searcher that P3 relied on either finds the work
+ * or passes S3 and S4 after it. A searcher that found work and was the last one calls notify itself: publishers may
+ * have relied on it meanwhile.
  *
  * Timers. A worker goes to sleep with the earliest timer of all workers as its timeout, unless another sleeps
  * with an earlier one. Who adds a timer that is earlier than that wakes one idle worker, which sleeps again
@@ -23,44 +26,80 @@
 #include "sched.h"
 
 #include "../base/assert.h"
-#include "../plat/clock.h"
 #include "../plat/futex.h"
+#include "choice.h"
 
 #include <errno.h>
 
-/* P5, P6: the caller has made searching count the one to be woken. False: nobody is idle after all. */
+/* P6: its bit is cleared, and searching counts it. */
+static void rouse(struct cc__worker *w) {
+    /* [ID2] release: it wakes as a searcher that sees what we published. */
+    cc__store_release(&w->asleep, 0);
+    cc__futex_wake(&w->asleep, 1);
+}
+
+/* P5, once searching counts the one to be woken. False: nobody is idle after all. */
 static bool wake_one(struct cc__runtime *rt) {
     for (;;) {
-        size_t i = cc__bits_find(&rt->idle, 0);
+        size_t i = cc__bits_find(&rt->idle, cc__choice_sleeper(rt));
         if (i == CC__BITS_NONE) return false;
         if (!cc__bits_clear(&rt->idle, i)) continue; /* another waker was first */
-        cc__sub_relaxed(&rt->idle_count, 1);
-        struct cc__worker *w = &rt->workers[i];
-        /* [ID2] release: it wakes as a searcher that sees what we published. */
-        cc__store_release(&w->asleep, 0);
-        cc__futex_wake(&w->asleep, 1);
+        rouse(&rt->workers[i]);
         return true;
     }
 }
 
-static void wake_as_searcher(struct cc__runtime *rt) {
-    int none = 0;
-    if (!cc__cas_acq_rel(&rt->searching, &none, 1)) return;
-    if (!wake_one(rt)) cc__sub_acq_rel(&rt->searching, 1);
+/* P2 to P6. */
+static void notify(struct cc__runtime *rt) {
+    for (;;) {
+        cc__fence_full(); /* [ID1] P2, see above */
+        int none = 0;
+        if (cc__load_relaxed(&rt->searching) > 0) return;
+        if (cc__bits_find(&rt->idle, 0) == CC__BITS_NONE) return;
+        if (!cc__cas_acq_rel(&rt->searching, &none, 1) || wake_one(rt)) return;
+        cc__sub_acq_rel(&rt->searching, 1);
+    }
+}
+
+/* Whether nobody but the caller could be idle: it is the only worker. */
+static bool alone(const struct cc__runtime *rt) {
+    if (rt->worker_count > 1) return false;
+    struct cc__worker *w = cc__worker_current();
+    return w != NULL && w->runtime == rt;
 }
 
 void cc__idle_notify(struct cc__runtime *rt) {
-    cc__fence_full(); /* [ID1] P2, see above */
-    if (cc__load_relaxed(&rt->searching) > 0) return;
-    if (cc__load_relaxed(&rt->idle_count) == 0) return;
-    wake_as_searcher(rt);
+    if (!alone(rt)) notify(rt);
+}
+
+void cc__idle_notify_many(struct cc__runtime *rt, size_t count) {
+    if (alone(rt)) return;
+    cc__fence_full(); /* [ID1] P2 for a batch: as many are woken as there are tasks, and sleepers */
+    for (size_t i = 0; i < count && cc__bits_find(&rt->idle, 0) != CC__BITS_NONE; i++) {
+        cc__add_acq_rel(&rt->searching, 1);
+        if (wake_one(rt)) continue;
+        cc__sub_acq_rel(&rt->searching, 1);
+        break;
+    }
+    notify(rt);
+}
+
+void cc__idle_notify_worker(struct cc__worker *w) {
+    struct cc__runtime *rt = w->runtime;
+    cc__fence_full(); /* [ID1] P2 for an inbox: S4 of its owner looks into it */
+    if (!cc__bits_test(&rt->idle, w->id)) return;
+    cc__add_acq_rel(&rt->searching, 1);
+    if (cc__bits_clear(&rt->idle, w->id)) {
+        rouse(w);
+    } else {
+        cc__sub_acq_rel(&rt->searching, 1);
+        notify(rt); /* as after P5's way back */
+    }
 }
 
 void cc__idle_timer_added(struct cc__runtime *rt, int64_t when_ns) {
     cc__fence_full(); /* [ID1] P2 for timers: the timer is in its set, now look who sleeps how long */
-    if (cc__load_relaxed(&rt->idle_count) == 0) return;
-    if (cc__load_relaxed(&rt->sleeper_until) <= when_ns) return;
-    wake_as_searcher(rt);
+    if (cc__load_relaxed(&rt->sleeper_until) > when_ns) notify(rt);
 }
 
 bool cc__idle_start_searching(struct cc__worker *w) {
@@ -82,9 +121,7 @@ void cc__idle_stop_searching(struct cc__worker *w, bool found) {
 
 /* Take our own bit back. False: a waker took it first, and made us a searcher. */
 static bool claim_self(struct cc__worker *w) {
-    if (!cc__bits_clear(&w->runtime->idle, w->id)) return false;
-    cc__sub_relaxed(&w->runtime->idle_count, 1);
-    return true;
+    return cc__bits_clear(&w->runtime->idle, w->id);
 }
 
 static int64_t next_timer(struct cc__runtime *rt) {
@@ -110,13 +147,12 @@ static void sleep_until_woken(struct cc__worker *w, int64_t timer) {
 bool cc__idle_sleep(struct cc__worker *w) {
     struct cc__runtime *rt = w->runtime;
     cc__store_relaxed(&w->asleep, 1);
-    cc__add_relaxed(&rt->idle_count, 1);
     cc__bits_set(&rt->idle, w->id);
     cc__idle_stop_searching(w, false);
     cc__fence_full(); /* [ID1] S3, see above */
     int64_t timer = next_timer(rt);
-    bool stay = cc__load_acquire(&rt->stopping) != 0 || cc__worker_any_work(rt);
-    if (!stay && timer > cc__now_ns()) sleep_until_woken(w, timer);
+    bool stay = cc__load_acquire(&rt->stopping) != 0 || cc__steal_anything(w);
+    if (!stay && timer > cc__choice_now()) sleep_until_woken(w, timer);
     if (claim_self(w)) {
         cc__store_relaxed(&w->asleep, 0);
         cc__add_acq_rel(&rt->searching, 1);

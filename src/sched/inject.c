@@ -1,72 +1,106 @@
 /* SPDX-License-Identifier: MIT */
-/* The global queue: what comes from plain threads, what overflows a worker's ring, and low priority. A list a
- * priority under one lock; pushing never blocks for long and never fails. The count outside the lock lets
- * workers pass by an empty one.
+/* The global queue: what comes from plain threads and other runtimes, what overflows a worker's ring, and what has
+ * another priority than most. A lane a priority: a ring without a lock for single tasks, and a list under a lock for
+ * what finds it full and for batches, which are hooked in at once; so a push never waits for room and never fails.
  *
- * Prev: sched/runq.c  Next: sched/worker.c */
+ * Taking looks into the ring first, one time in eight into the list first, so that neither waits for ever.
+ *
+ * Prev: sched/mpmc.c  Next: sched/inbox.c */
 #include "sched.h"
 
 #include "../base/assert.h"
 
-enum { BATCH_MIN = 4, BATCH_MAX = 64 };
+enum { BATCH_MIN = 4, BATCH_MAX = 64, LIST_EVERY = 8 };
 
-void cc__inject_init(struct cc__inject *q) {
-    *q = (struct cc__inject){.lock = CC__LOCK_INIT};
-    for (int p = 0; p < CC__PRIORITIES; p++) q->last[p] = &q->first[p];
+size_t cc__inject_bytes(unsigned bits) {
+    return CC__PRIORITIES * sizeof(struct cc__mpmc_cell) << bits;
 }
 
-static void append(struct cc__inject *q, struct cc__task *t) {
+void cc__inject_init(struct cc__inject *q, void *zeroed, unsigned bits) {
+    struct cc__mpmc_cell *cells = zeroed;
+    for (size_t p = 0; p < CC__PRIORITIES; p++) {
+        struct cc__lane *l = &q->lane[p];
+        cc__mpmc_init(&l->ring, cells + (p << bits), bits);
+        l->lock = (cc__lock)CC__LOCK_INIT;
+        l->first = NULL;
+        l->last = &l->first;
+        cc__store_relaxed(&l->listed, 0);
+    }
+    cc__store_relaxed(&q->high, 0);
+}
+
+static void list_append(struct cc__lane *l, struct cc__tasks batch, size_t count) {
+    batch.last->next = NULL;
+    cc__lock_take(&l->lock);
+    *l->last = batch.first;
+    l->last = &batch.last->next;
+    cc__store_relaxed(&l->listed, cc__load_relaxed(&l->listed) + count);
+    cc__lock_drop(&l->lock);
+}
+
+/* Up to n from the list. */
+static struct cc__tasks list_take(struct cc__lane *l, size_t n) {
+    struct cc__tasks taken = {0};
+    if (cc__load_relaxed(&l->listed) == 0) return taken;
+    cc__lock_take(&l->lock);
+    size_t got = 0;
+    for (struct cc__task *t = l->first; t != NULL && got < n; t = t->next, got++) taken.last = t;
+    if (got > 0) {
+        taken.first = l->first;
+        l->first = taken.last->next;
+        taken.last->next = NULL;
+        if (l->first == NULL) l->last = &l->first;
+        cc__store_relaxed(&l->listed, cc__load_relaxed(&l->listed) - got);
+    }
+    cc__lock_drop(&l->lock);
+    return taken;
+}
+
+void cc__inject_push(struct cc__inject *q, struct cc__task *t) {
     CC_ASSERT(t->priority < CC__PRIORITIES);
+    struct cc__lane *l = &q->lane[t->priority];
+    if (t->priority == CC_PRIORITY_HIGH) cc__add_relaxed(&q->high, 1); /* before it can be taken */
     t->next = NULL;
-    *q->last[t->priority] = t;
-    q->last[t->priority] = &t->next;
+    if (!cc__mpmc_push(&l->ring, t)) list_append(l, (struct cc__tasks){t, t}, 1);
 }
 
-void cc__inject_push(struct cc__inject *q, struct cc__task *first, size_t count) {
-    cc__lock_take(&q->lock);
-    for (struct cc__task *t = first, *next; t != NULL; t = next) {
-        next = t->next;
-        append(q, t);
-    }
-    cc__store_relaxed(&q->count, cc__load_relaxed(&q->count) + count);
-    cc__lock_drop(&q->lock);
+void cc__inject_push_batch(struct cc__inject *q, struct cc__tasks batch, size_t count) {
+    list_append(&q->lane[CC_PRIORITY_NORMAL], batch, count);
 }
 
-static struct cc__task *take_one(struct cc__inject *q) {
-    for (int p = 0; p < CC__PRIORITIES; p++) {
-        struct cc__task *t = q->first[p];
-        if (t == NULL) continue;
-        q->first[p] = t->next;
-        if (q->first[p] == NULL) q->last[p] = &q->first[p];
-        t->next = NULL;
-        return t;
-    }
-    return NULL;
+struct cc__task *cc__inject_take(struct cc__inject *q, int priority) {
+    struct cc__lane *l = &q->lane[priority];
+    struct cc__task *t = cc__mpmc_pop(&l->ring);
+    if (t == NULL) t = list_take(l, 1).first;
+    if (t != NULL && priority == CC_PRIORITY_HIGH) cc__sub_relaxed(&q->high, 1);
+    return t;
 }
 
-struct cc__task *cc__inject_take(struct cc__inject *q, struct cc__worker *w) {
-    size_t count = cc__load_relaxed(&q->count);
-    if (count == 0) return NULL;
-    cc__lock_take(&q->lock);
-    count = cc__load_relaxed(&q->count);
-    size_t want = count / w->runtime->worker_count + 1;
-    if (want < BATCH_MIN) want = BATCH_MIN;
-    if (want > BATCH_MAX) want = BATCH_MAX;
-    struct cc__task *first = take_one(q), *batch = NULL, **last = &batch;
-    size_t got = first != NULL;
-    for (; got > 0 && got < want; got++) {
-        struct cc__task *t = take_one(q);
-        if (t == NULL) break;
-        *last = t;
-        last = &t->next;
-    }
-    cc__store_relaxed(&q->count, count - got);
-    cc__lock_drop(&q->lock);
-    while (batch != NULL) {
-        struct cc__task *t = batch;
-        batch = t->next;
-        t->next = NULL;
-        cc__runq_push(w, t);
-    }
+struct cc__task *cc__inject_take_batch(struct cc__inject *q, struct cc__worker *w) {
+    struct cc__lane *l = &q->lane[CC_PRIORITY_NORMAL];
+    size_t listed = cc__load_relaxed(&l->listed), length = listed + cc__mpmc_length(&l->ring);
+    if (length == 0) return NULL;
+    size_t want = length / w->runtime->worker_count + 1, got = 0;
+    want = want < BATCH_MIN ? BATCH_MIN : want > BATCH_MAX ? BATCH_MAX : want;
+    struct cc__tasks taken = {0};
+    if (listed > 0 && cc__load_relaxed(&w->tick) % LIST_EVERY == 0) taken = list_take(l, want);
+    if (taken.first == NULL)
+        for (struct cc__task *t; got < want && (t = cc__mpmc_pop(&l->ring)) != NULL; got++) cc__tasks_append(&taken, t);
+    if (taken.first == NULL) taken = list_take(l, want);
+    struct cc__task *first = cc__tasks_take(&taken);
+    cc__ready_taken(w, taken);
     return first;
+}
+
+bool cc__inject_empty(struct cc__inject *q) {
+    for (int p = 0; p < CC__PRIORITIES; p++)
+        if (!cc__mpmc_empty(&q->lane[p].ring) || cc__load_relaxed(&q->lane[p].listed) > 0) return false;
+    return true;
+}
+
+size_t cc__inject_length(struct cc__inject *q) {
+    size_t n = 0;
+    for (int p = 0; p < CC__PRIORITIES; p++)
+        n += cc__mpmc_length(&q->lane[p].ring) + cc__load_relaxed(&q->lane[p].listed);
+    return n;
 }

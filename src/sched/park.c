@@ -25,24 +25,21 @@ static _Atomic uint32_t *state_word(struct cc__task *t) {
 }
 
 static void thread_record_end(void *record) {
-    struct cc__task_cache none = {0};
-    cc__task_free(&none, record);
-    cc__task_cache_drain(&none);
+    struct cc__task *t = record;
+    if (t->locals != NULL) cc__locals_end(t);
+    cc__task_free(NULL, t);
 }
 static struct cc__at_end thread_record_at_end = {.fn = thread_record_end};
 
 /* The record of a plain thread, for as long as the thread lives. */
 static CC__COLD struct cc__task *thread_record(struct cc__fiber *root) {
-    struct cc__task_cache cache = {0};
-    struct cc__task *t = cc__task_alloc(&cache);
-    cc__task_cache_drain(&cache);
+    struct cc__task *t = cc__task_alloc(NULL);
     if (t == NULL) return NULL;
     if (cc__at_end_arm(&thread_record_at_end, t) != 0) {
         thread_record_end(t);
         return NULL;
     }
-    cc__state_assign(t);
-    cc__state_own(t, 0);
+    cc__state_set_thread(t);
     root->task = t;
     return t;
 }
@@ -55,33 +52,57 @@ struct cc__task *cc__self(void) {
 }
 
 static void thread_park(struct cc__task *self, int64_t deadline_ns) {
-    if (!cc__state_thread_park(self)) return;
+    if (!cc__state_park(self)) return;
     for (;;) {
         uint32_t now = cc__load_acquire(state_word(self));
         if ((now & CC__CONTROL_STATE) != CC__PARKED) break;
         if (cc__futex_wait(state_word(self), now, deadline_ns) == -ETIMEDOUT) break;
     }
-    cc__state_thread_resume(self);
+    cc__state_resume(self);
 }
 
-void cc__unpark(struct cc__task *t, uint32_t generation) {
+/* Unpark; a task goes to *next if that is not NULL. */
+static void unpark(struct cc__task *t, uint32_t generation, struct cc__task **next) {
     switch (cc__state_unpark(t, generation)) {
-    case CC__UNPARK_QUEUE: cc__ready(t); break;
+    case CC__UNPARK_QUEUE:
+        if (next != NULL)
+            *next = t;
+        else
+            cc__ready(t);
+        break;
     case CC__UNPARK_WAKE: cc__futex_wake(state_word(t), 1); break;
     case CC__UNPARK_NOTED:
     case CC__UNPARK_GONE: break;
     }
 }
 
-void cc__wake_all(struct cc__wait *w, enum cc__outcome outcome) {
-    while (w != NULL) { /* a node is gone as soon as its wait is decided: all that is needed of it is read before */
-        struct cc__wait *next = cc__wait_next(w);
-        struct cc__task *waiter = w->task;
-        uint32_t generation = cc__task_generation(cc__load_relaxed(&waiter->control));
-        cc__wait_decide(waiter, w->epoch, outcome);
-        cc__unpark(waiter, generation);
-        w = next;
+void cc__unpark(struct cc__task *t, uint32_t generation) {
+    unpark(t, generation, NULL);
+}
+
+void cc__wake_next(struct cc__worker *w, struct cc__wait *node, enum cc__outcome outcome) {
+    struct cc__task *t = node->task; /* all that is needed of it is read before its wait is decided */
+    uint32_t generation = cc__task_generation(cc__load_relaxed(&t->control));
+    bool here = t->runtime == w->runtime && cc__ready_is_plain(t) && w->next == NULL;
+    cc__wait_decide(t, node->epoch, outcome);
+    unpark(t, generation, here ? &w->next : NULL);
+}
+
+void cc__wake_first(struct cc__waitlist *l, enum cc__outcome outcome) {
+    struct cc__wait *w = cc__waitlist_take_first(l);
+    struct cc__task *waiter = w->task; /* the node is gone as soon as its wait is decided */
+    uint32_t generation = cc__task_generation(cc__load_relaxed(&waiter->control));
+    cc__wait_decide(waiter, w->epoch, outcome);
+    cc__waitlist_unlock(l);
+    cc__unpark(waiter, generation);
+}
+
+void cc__wake_all(struct cc__waitlist *l, enum cc__outcome outcome) {
+    while (l->first != NULL) {
+        cc__wake_first(l, outcome);
+        cc__waitlist_lock(l);
     }
+    cc__waitlist_unlock(l);
 }
 
 void cc__park(struct cc__task *self) {
@@ -118,6 +139,16 @@ enum cc__outcome cc__wait_for(struct cc__wait *w, int64_t deadline_ns) {
     }
     if (set != NULL) cc__timers_remove(set, &timer);
     return outcome;
+}
+
+void *cc_local_get(cc_local key) {
+    struct cc__task *self = cc__self();
+    return self == NULL ? NULL : cc__local_get(self, key);
+}
+
+int cc_local_set(cc_local key, void *value) {
+    struct cc__task *self = cc__self();
+    return self == NULL ? -ENOMEM : cc__local_set(self, key, value);
 }
 
 cc_parker cc_parker_self(void) {

@@ -1,40 +1,95 @@
 /* SPDX-License-Identifier: MIT */
 /* Where a runnable task goes. On a worker: its slot for the one to run next, and what was there to the tail of
- * its ring: what a task wakes runs next, on warm caches. Elsewhere: the global queue.
+ * its ring: what a task wakes runs next, on warm caches. Elsewhere, and with another priority than most: the global
+ * queue. Pinned: the inbox of its worker.
  *
  * Who is woken for it: nobody, if the worker itself will run it next and has nothing else waiting: a pair of
  * tasks that wake each other in turn stays on one worker. A new task wakes somebody in any case: its spawner
- * goes on, perhaps for long.
+ * goes on, perhaps for long (docs/decisions/0006-placement.md).
  *
  * Prev: sched/spawn.c  Next: sched/runq.c */
 #include "sched.h"
 
 #include "../base/assert.h"
+#include "choice.h"
 
-/* Queue it. True: there is more work here than this worker runs next. */
-static bool enqueue(struct cc__task *t) {
-    struct cc__runtime *rt = t->runtime;
-    struct cc__worker *w = cc__worker_current();
-    if (w == NULL || w->runtime != rt || t->priority != 0) {
-        t->next = NULL;
-        cc__inject_push(&rt->inject, t, 1);
-        return true;
+bool cc__ready_is_plain(const struct cc__task *t) {
+    return t->priority == CC_PRIORITY_NORMAL && t->pinned == 0;
+}
+
+/* The ring of w for it: what was begun is finished first. */
+static struct cc__runq *ring_for(struct cc__worker *w, const struct cc__task *t) {
+    return t->fiber != NULL ? &w->begun : &w->fresh;
+}
+
+/* Queue a task that is pinned, and wake its worker. */
+static CC__COLD void enqueue_pinned(struct cc__worker *here, struct cc__task *t) {
+    struct cc__worker *w = &t->runtime->workers[t->pinned - 1];
+    if (w == here) {
+        cc__tasks_append(&w->pinned, t);
+    } else {
+        cc__inbox_push(&w->mail, t);
+        cc__idle_notify_worker(w);
     }
-    /* [RQ3] release: whoever takes it from the slot sees the task. */
-    struct cc__task *before = cc__xchg_acq_rel(&w->lifo, t);
-    if (before != NULL) cc__runq_push(w, before);
-    return before != NULL || !cc__runq_empty(&w->runq);
+}
+
+/* Queue a task that this worker cannot keep. */
+static CC__COLD void enqueue_elsewhere(struct cc__worker *here, struct cc__task *t) {
+    struct cc__runtime *rt = t->runtime; /* it may run, end and be freed as soon as it is queued */
+    if (t->pinned != 0) {
+        enqueue_pinned(here != NULL && here->runtime == rt ? here : NULL, t);
+        return;
+    }
+    cc__inject_push(&rt->inject, t);
+    cc__idle_notify(rt);
+}
+
+/* Queue it here. True: there is more work than this worker runs next. */
+static bool enqueue(struct cc__worker *w, struct cc__task *t) {
+    struct cc__task *before = cc__load_relaxed(&w->lifo);
+    /* [RQ3] release: whoever takes it from the slot sees the task. An empty slot is filled by its owner alone. */
+    if (before == NULL)
+        cc__store_release(&w->lifo, t);
+    else
+        before = cc__xchg_acq_rel(&w->lifo, t); /* [RQ3] */
+    if (before != NULL) cc__runq_push(w, ring_for(w, before), before);
+    return before != NULL || !cc__runq_empty(&w->begun) || !cc__runq_empty(&w->fresh);
+}
+
+static bool stays_here(const struct cc__worker *w, const struct cc__task *t) {
+    return w != NULL && w->runtime == t->runtime && cc__ready_is_plain(t);
 }
 
 void cc__ready(struct cc__task *t) {
-    struct cc__runtime *rt = t->runtime; /* it may run, end and be freed as soon as it is queued */
-    if (enqueue(t)) cc__idle_notify(rt);
+    struct cc__worker *w = cc__worker_current();
+    if (w != NULL)
+        cc__count(&w->count.woken);
+    else
+        cc__add_relaxed(&t->runtime->woken, 1);
+    if (CC__UNLIKELY(!stays_here(w, t)))
+        enqueue_elsewhere(w, t);
+    else if (enqueue(w, t))
+        cc__idle_notify(w->runtime);
+}
+
+/* Spread: to the next worker's post. */
+static CC__COLD void enqueue_in_turn(struct cc__worker *w, struct cc__task *t) {
+    struct cc__runtime *rt = w->runtime;
+    struct cc__worker *to = &rt->workers[cc__choice_turn(w)];
+    cc__inbox_push(&to->post, t);
+    cc__idle_notify_worker(to);
 }
 
 void cc__ready_new(struct cc__task *t) {
-    struct cc__runtime *rt = t->runtime;
-    enqueue(t);
-    cc__idle_notify(rt);
+    struct cc__worker *w = cc__worker_current();
+    if (CC__UNLIKELY(!stays_here(w, t))) {
+        enqueue_elsewhere(w, t);
+    } else if (CC__UNLIKELY(w->runtime->round_robin)) {
+        enqueue_in_turn(w, t);
+    } else {
+        enqueue(w, t);
+        cc__idle_notify(w->runtime);
+    }
 }
 
 void cc__ready_list(struct cc__task *first) {
@@ -44,4 +99,27 @@ void cc__ready_list(struct cc__task *first) {
         t->next = NULL;
         cc__ready(t);
     }
+}
+
+void cc__ready_batch(struct cc__tasks batch, size_t count) {
+    struct cc__runtime *rt = batch.first->runtime;
+    struct cc__worker *w = cc__worker_current();
+    if (w == NULL || w->runtime != rt || count > CC__RUNQ_SLOTS)
+        cc__inject_push_batch(&rt->inject, batch, count);
+    else
+        cc__ready_taken(w, batch);
+    cc__idle_notify_many(rt, count);
+}
+
+void cc__ready_later(struct cc__worker *w, struct cc__task *t) {
+    if (CC__LIKELY(cc__ready_is_plain(t)))
+        cc__runq_push(w, &w->begun, t);
+    else if (t->pinned != 0)
+        cc__tasks_append(&w->pinned, t);
+    else
+        cc__inject_push(&w->runtime->inject, t);
+}
+
+void cc__ready_taken(struct cc__worker *w, struct cc__tasks taken) {
+    for (struct cc__task *t; (t = cc__tasks_take(&taken)) != NULL;) cc__runq_push(w, ring_for(w, t), t);
 }

@@ -9,12 +9,13 @@
  *
  * A fiber runs task after task: when one ends and the next has not begun yet, it begins right there.
  *
- * Prev: sched/worker.c  Next: sched/park.c */
+ * Prev: sched/steal.c  Next: sched/park.c */
 #include "sched.h"
 
 #include "../base/assert.h"
+#include "../plat/thread.h"
 
-enum { IDLE_FIBERS_MAX = 64 };
+enum { IDLE_FIBERS_MAX = 64, BUDGET = 128 };
 
 static void fiber_main(void *arg);
 
@@ -60,7 +61,7 @@ static struct cc__fiber *fiber_for(struct cc__worker *w, struct cc__task *t) {
 
 static void begin_on(struct cc__fiber *f, struct cc__task *t) {
     f->task = t;
-    cc__fiber_describe(f, t->serial, t->label);
+    cc__fiber_describe(f, t->serial, t->name != NULL ? t->name : t->site != NULL ? t->site->what : NULL);
 }
 
 void cc__run_arrive(struct cc__worker *w) {
@@ -69,29 +70,33 @@ void cc__run_arrive(struct cc__worker *w) {
     switch (left) {
     case CC__LEFT_NOTHING: break;
     case CC__LEFT_PARKING:
+        cc__count(&w->count.parked);
         if (!cc__state_park(w->left_task)) cc__ready(w->left_task);
         break;
-    case CC__LEFT_YIELDING: cc__runq_push(w, w->left_task); break;
+    case CC__LEFT_YIELDING: cc__ready_later(w, w->left_task); break;
     case CC__LEFT_ENDED: put_fiber(w, w->left_fiber); break;
     }
 }
 
-/* Pick what comes next and the fiber for it; the worker's root, with no current task, if there is nothing. */
+/* The fiber of the next task, which becomes the current one; the worker's root if there is none. */
 static struct cc__fiber *next_fiber(struct cc__worker *w, struct cc__task *next) {
     struct cc__fiber *f = next == NULL ? w->root : fiber_for(w, next);
-    if (f == NULL) { /* no stack now: it waits in the global queue, and the worker tries again */
-        next->next = NULL;
-        cc__state_disown(next);
-        cc__inject_push(&w->runtime->inject, next, 1);
+    if (CC__UNLIKELY(f == NULL)) { /* no stack now: it waits in line, and the worker tries again */
+        if (next->pinned != 0)
+            cc__tasks_append(&w->pinned, next);
+        else
+            cc__inject_push(&w->runtime->inject, next);
+        cc__thread_yield();
         next = NULL;
         f = w->root;
     }
-    w->current = next;
+    cc__store_relaxed(&w->current, next);
+    w->budget = BUDGET;
     return f;
 }
 
 void cc__run_leave(struct cc__worker *w, enum cc__left left) {
-    struct cc__task *self = w->current, *next = cc__worker_pick(w);
+    struct cc__task *self = cc__load_relaxed(&w->current), *next = cc__worker_pick(w);
     if (next == NULL && left == CC__LEFT_YIELDING) return; /* nobody else wants to run */
     struct cc__fiber *from = cc__fiber_current(), *to = next_fiber(w, next);
     self->fiber = from;
@@ -101,20 +106,30 @@ void cc__run_leave(struct cc__worker *w, enum cc__left left) {
     cc__run_arrive(cc__worker_current()); /* perhaps another one */
 }
 
+void cc__run_operation(void) {
+    struct cc__worker *w = cc__worker_current();
+    if (w == NULL || cc__load_relaxed(&w->current) == NULL || w->budget-- > 0) return;
+    w->budget = BUDGET;
+    cc__run_leave(w, CC__LEFT_YIELDING);
+}
+
 static void fiber_main(void *arg) {
     struct cc__fiber *f = arg;
     struct cc__worker *w = cc__worker_current();
     cc__run_arrive(w);
     struct cc__task *next;
     do {
-        struct cc__task *t = w->current;
+        struct cc__task *t = cc__load_relaxed(&w->current);
         begin_on(f, t);
         t->fiber = f;
         t->value = t->fn(t->value);
+        if (CC__UNLIKELY(t->locals != NULL)) cc__locals_end(t);
         w = cc__worker_current(); /* it may have moved */
+        cc__count(&w->count.run);
         cc__finish(w, t);
         next = cc__worker_pick(w);
-        w->current = next;
+        cc__store_relaxed(&w->current, next);
+        w->budget = BUDGET;
     } while (next != NULL && next->fiber == NULL && next->stack_class == cc__stack_class(f->bytes));
     struct cc__fiber *to = next_fiber(w, next);
     w->left = CC__LEFT_ENDED;
@@ -122,10 +137,9 @@ static void fiber_main(void *arg) {
     cc__fiber_exit(f, to);
 }
 
-bool cc__run_task(struct cc__worker *w, struct cc__task *t) {
+void cc__run_task(struct cc__worker *w, struct cc__task *t) {
     struct cc__fiber *to = next_fiber(w, t);
-    if (to == w->root) return false;
+    if (to == w->root) return;
     cc__fiber_switch(w->root, to);
     cc__run_arrive(w);
-    return true;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A worker's own queue: a ring of 256, first in first out; the owner appends, anyone takes from the head.
+/* A worker's own queues: rings of 256, first in first out; the owner appends, anyone takes from the head.
  *
  *   owner appends                                thief takes n
  *   A1 reads head (acquire): is there room       T1 reads head (acquire), then tail (acquire)
@@ -13,7 +13,7 @@
  *
  * Full: half goes to the global queue in one batch.
  *
- * Prev: sched/ready.c  Next: sched/inject.c */
+ * Prev: sched/ready.c  Next: sched/mpmc.c */
 #include "sched.h"
 
 enum { MASK = CC__RUNQ_SLOTS - 1 };
@@ -23,28 +23,26 @@ bool cc__runq_empty(struct cc__runq *q) {
 }
 
 /* Move half of a full queue, and one more, to the global queue. False: a thief made room meanwhile. */
-static bool push_overflow(struct cc__worker *w, struct cc__task *t, uint32_t head) {
-    struct cc__runq *q = &w->runq;
+static bool push_overflow(struct cc__worker *w, struct cc__runq *q, struct cc__task *t, uint32_t head) {
     uint32_t n = CC__RUNQ_SLOTS / 2;
-    struct cc__task *batch[CC__RUNQ_SLOTS / 2 + 1];
-    for (uint32_t i = 0; i < n; i++) batch[i] = cc__load_relaxed(&q->slot[(head + i) & MASK]);
+    struct cc__task *half[CC__RUNQ_SLOTS / 2];
+    for (uint32_t i = 0; i < n; i++) half[i] = cc__load_relaxed(&q->slot[(head + i) & MASK]);
     /* [RQ2] release: as T3. */
     if (!cc__cas_acq_rel(&q->head, &head, head + n)) return false;
-    batch[n] = t;
-    for (uint32_t i = 0; i < n; i++) batch[i]->next = batch[i + 1];
-    t->next = NULL;
-    cc__inject_push(&w->runtime->inject, batch[0], n + 1);
+    struct cc__tasks batch = {0};
+    for (uint32_t i = 0; i < n; i++) cc__tasks_append(&batch, half[i]);
+    cc__tasks_append(&batch, t);
+    cc__inject_push_batch(&w->runtime->inject, batch, n + 1);
     return true;
 }
 
-void cc__runq_push(struct cc__worker *w, struct cc__task *t) {
-    struct cc__runq *q = &w->runq;
+void cc__runq_push(struct cc__worker *w, struct cc__runq *q, struct cc__task *t) {
     uint32_t tail = cc__load_relaxed(&q->tail);
     for (;;) {
         /* [RQ2] acquire: a thief that moved head has read its slots. Pairs with the CAS in steal and pop. */
         uint32_t head = cc__load_acquire(&q->head);
         if (tail - head < CC__RUNQ_SLOTS) break;
-        if (push_overflow(w, t, head)) return;
+        if (push_overflow(w, q, t, head)) return;
     }
     cc__store_relaxed(&q->slot[tail & MASK], t);
     /* [RQ1] release: publishes the slot and the task; a thief that sees the new tail may read both. */
@@ -61,7 +59,7 @@ struct cc__task *cc__runq_pop(struct cc__runq *q) {
     return NULL;
 }
 
-struct cc__task *cc__runq_steal(struct cc__worker *w, struct cc__runq *victim) {
+struct cc__task *cc__runq_steal(struct cc__worker *w, struct cc__runq *q, struct cc__runq *victim) {
     struct cc__task *got[CC__RUNQ_SLOTS / 2];
     uint32_t n, head = cc__load_acquire(&victim->head);
     do {
@@ -77,7 +75,7 @@ struct cc__task *cc__runq_steal(struct cc__worker *w, struct cc__runq *victim) {
         for (uint32_t i = 0; i < n; i++) got[i] = cc__load_relaxed(&victim->slot[(head + i) & MASK]);
         /* [RQ2] release: the slots were read before the owner may refill them. */
     } while (n == 0 || !cc__cas_acq_rel(&victim->head, &head, head + n));
-    for (uint32_t i = 1; i < n; i++) cc__runq_push(w, got[i]);
-    w->stolen += n;
+    for (uint32_t i = 1; i < n; i++) cc__runq_push(w, q, got[i]);
+    cc__store_relaxed(&w->count.stolen, cc__load_relaxed(&w->count.stolen) + n);
     return got[0];
 }

@@ -3,13 +3,18 @@
  *
  *     spawn.c   a record becomes a task and is queued
  *     ready.c   where a runnable task goes, and who is woken for it
- *     runq.c    a worker's own queue, stolen by halves
- *     inject.c  the global queue
+ *     runq.c    a worker's own queues, stolen by halves
+ *     mpmc.c    a ring for any number of producers and consumers
+ *     inject.c  the global queue, a lane a priority
+ *     inbox.c   what must, or should, run on one worker
  *     worker.c  the search for the next task, and the worker's loop
+ *     steal.c   the search in other workers' queues
  *     run.c     a task gets a fiber; switching from one to the next
  *     park.c    waiting and waking, for fibers and threads
  *     idle.c    sleeping workers, and waking one
  *     finish.c  the end of a task, and joining it
+ *     cancel.c  cancellation and deadlines, as a waiter sees them
+ *     choice.h  every choice that is not determined
  *
  * Prev: driver/timer.c  Next: sched/spawn.c */
 #ifndef CC__SCHED_SCHED_H
@@ -23,7 +28,10 @@
 #include "../fiber/fiber.h"
 #include "../task/task.h"
 
-enum { CC__RUNQ_SLOTS = 256, CC__PRIORITIES = 3 };
+#ifndef CC__RUNQ_SLOTS
+#define CC__RUNQ_SLOTS 256 /* a power of two */
+#endif
+enum { CC__PRIORITIES = 3, CC__WORKERS_MAX = 4096 };
 
 /* A worker's queue: first in, first out. The owner appends; the owner and thieves take from the head. */
 struct cc__runq {
@@ -33,78 +41,146 @@ struct cc__runq {
     struct cc__task *_Atomic slot[CC__RUNQ_SLOTS];
 };
 
-/* The global queue, a list a priority. */
+/* A ring for any number of producers and consumers: see mpmc.c. */
+struct cc__mpmc_cell {
+    _Atomic size_t turn;         /* 2 * lap: free for that lap; 2 * lap + 1: full.  W: who claimed it.  [MP1] [MP2] */
+    struct cc__task *_Atomic it; /* W, R: who claimed the cell */
+};
+struct cc__mpmc {
+    struct cc__mpmc_cell *cell;
+    unsigned bits;                                                   /* it has 1 << bits cells */
+    _Atomic size_t tail __attribute__((aligned(CC__FALSE_SHARING))); /* next to be filled.  W, R: all, by CAS */
+    _Atomic size_t head __attribute__((aligned(CC__FALSE_SHARING))); /* next to be taken.  W, R: all, by CAS */
+};
+
+/* One priority of the global queue: the ring, and a list for batches and for what finds it full. */
+struct cc__lane {
+    struct cc__mpmc ring;
+    cc__lock lock __attribute__((aligned(CC__FALSE_SHARING)));
+    struct cc__task *first, **last;
+    _Atomic size_t listed; /* on the list.  W: with the lock.  R: anyone, as a hint that the fence of idle.c makes
+                            * certain */
+};
 struct cc__inject {
-    cc__lock lock;
-    _Atomic size_t count; /* W: with the lock.  R: anyone, as a hint that the fence of idle.c makes certain */
-    struct cc__task *first[CC__PRIORITIES], **last[CC__PRIORITIES];
+    struct cc__lane lane[CC__PRIORITIES]; /* by CC_PRIORITY_* */
+    _Atomic size_t high;                  /* in the lane of high priority, or about to be.  W, R: any thread */
+};
+
+/* Tasks in order, of one thread alone. */
+struct cc__tasks {
+    struct cc__task *first, *last;
 };
 
 /* What the next stack does first for the one that was left. */
 enum cc__left { CC__LEFT_NOTHING, CC__LEFT_PARKING, CC__LEFT_YIELDING, CC__LEFT_ENDED };
 
+/* What a worker counts. W: its owner (see cc__count).  R: anyone. */
+struct cc__counts {
+    _Atomic uint64_t spawned, ended; /* [SD1] */
+    _Atomic uint64_t run, parked, woken, stolen;
+};
+
 struct cc__worker {
     struct cc__runtime *runtime;
     uint32_t id;
-    uint32_t tick;          /* tasks picked */
     uint32_t lifo_streak;   /* taken from the slot in a row */
+    uint32_t until_look;    /* picks until the next look at what is not local */
+    uint32_t look_every;    /* of late */
+    int64_t looked_ns;      /* when that was */
     struct cc__fiber *root; /* the thread's own stack, where it searches and sleeps */
-    struct cc__task *current;
+    struct cc__task *next;  /* handed over by a task that ends: it goes first */
     enum cc__left left;
     struct cc__task *left_task;
     struct cc__fiber *left_fiber;
     struct cc__fiber *idle_fibers; /* ended ones of the default size, linked by their `arg` */
     unsigned idle_fiber_count;
+    unsigned budget; /* operations that may complete without waiting before one yields */
+    unsigned turn;   /* whom a round-robin spawn goes to */
     bool searching;
+    struct cc__tasks pinned; /* pinned tasks that are ready */
     struct cc__stack_cache stacks;
     struct cc__task_cache records;
     struct cc__rng rng;
     uint32_t serial, serial_end; /* numbers for new tasks, reserved by the block */
     cc__thread thread;
-    uint64_t stolen;
-    _Atomic uint64_t spawned, ended; /* tasks, by this worker.  W: owner.  R: shutdown.  [SD1] */
+    struct cc__counts count;
+    _Atomic uint32_t tick;            /* tasks picked.  W: owner.  R: thieves */
+    struct cc__task *_Atomic current; /* the task it runs, or NULL.  W: owner.  R: itself, reports */
 
     /* What others touch, each on lines of its own. */
     struct cc__task *_Atomic lifo __attribute__((aligned(CC__FALSE_SHARING))); /* W: owner; thieves by CAS. [RQ3] */
-    struct cc__runq runq;
+    struct cc__runq begun __attribute__((aligned(CC__FALSE_SHARING)));         /* tasks that have run before */
+    struct cc__runq fresh __attribute__((aligned(CC__FALSE_SHARING)));         /* those that have not */
+    struct cc__task *_Atomic mail __attribute__((aligned(CC__FALSE_SHARING))); /* pinned ones.  [IB1] */
+    struct cc__task *_Atomic post; /* others, that anyone may take.  W: any thread.  [IB1] */
     struct cc__timers timers __attribute__((aligned(CC__FALSE_SHARING)));
     _Atomic uint32_t started; /* W: its thread, once.  R: who starts it.  [RT1] */
     _Atomic uint32_t asleep __attribute__((aligned(CC__FALSE_SHARING))); /* futex word: 1 sleeping.  [ID2] */
 };
 
 struct cc__runtime {
+    char name[16]; /* of its threads, without their number */
     unsigned worker_count;
     unsigned stack_class;
+    bool round_robin; /* new tasks go to the workers in turn */
+    bool no_stealing;
+    _Atomic int closed;    /* no more tasks.  W: shutdown.  R: who spawns.  [SD2] */
+    _Atomic int cancelled; /* all its tasks are.  W: shutdown.  R: any.  [CN2] */
     struct cc__worker *workers;
     struct cc__inject inject;
     struct cc__bits idle; /* workers asleep or about to be.  [ID1] */
     _Atomic uint64_t *idle_words;
     _Atomic int searching __attribute__((aligned(CC__FALSE_SHARING)));
-    _Atomic int idle_count;
     _Atomic int64_t sleeper_until; /* the instant the one timed sleeper wakes at; CC__NEVER: there is none */
     _Atomic uint64_t spawned;      /* by plain threads.  [SD1] */
-    _Atomic int stopping;
+    _Atomic uint64_t woken;        /* by plain threads */
     _Atomic uint32_t serial;
+    _Atomic int stopping; /* workers end as soon as they find nothing.  W: shutdown.  R: all */
 };
+
+/* One more; only its owner writes it, so no read-modify-write is needed. */
+static inline void cc__count(_Atomic uint64_t *counter) {
+    cc__store_relaxed(counter, cc__load_relaxed(counter) + 1);
+}
 
 /* The record of whoever runs here: a task's, or this plain thread's, made on first use.
  *   Returns    NULL: no memory for a thread's */
 struct cc__task *cc__self(void);
 
 /* runq.c */
-void cc__runq_push(struct cc__worker *w, struct cc__task *t);
+void cc__runq_push(struct cc__worker *w, struct cc__runq *q, struct cc__task *t); /* q is one of w's */
 struct cc__task *cc__runq_pop(struct cc__runq *q);
-/* Take half of a victim's; returns one to run and puts the rest into w's own. */
-struct cc__task *cc__runq_steal(struct cc__worker *w, struct cc__runq *victim);
+/* Take half of a victim's; returns one to run and puts the rest into q, one of w's. */
+struct cc__task *cc__runq_steal(struct cc__worker *w, struct cc__runq *q, struct cc__runq *victim);
 bool cc__runq_empty(struct cc__runq *q);
 
+/* mpmc.c */
+void cc__mpmc_init(struct cc__mpmc *q, struct cc__mpmc_cell *zeroed, unsigned bits);
+bool cc__mpmc_push(struct cc__mpmc *q, struct cc__task *t); /* false: full */
+struct cc__task *cc__mpmc_pop(struct cc__mpmc *q);          /* NULL: empty */
+bool cc__mpmc_empty(struct cc__mpmc *q);
+size_t cc__mpmc_length(struct cc__mpmc *q); /* a snapshot */
+
 /* inject.c */
-void cc__inject_init(struct cc__inject *q);
-void cc__inject_push(struct cc__inject *q, struct cc__task *first, size_t count); /* linked by next */
-struct cc__task *cc__inject_take(struct cc__inject *q, struct cc__worker *w);     /* a batch; one to run */
+size_t cc__inject_bytes(unsigned bits); /* of zeroed memory for its rings */
+void cc__inject_init(struct cc__inject *q, void *zeroed, unsigned bits);
+void cc__inject_push(struct cc__inject *q, struct cc__task *t);
+void cc__inject_push_batch(struct cc__inject *q, struct cc__tasks batch, size_t count); /* of normal priority */
+struct cc__task *cc__inject_take(struct cc__inject *q, int priority);
+struct cc__task *cc__inject_take_batch(struct cc__inject *q, struct cc__worker *w); /* of normal; one to run */
+bool cc__inject_empty(struct cc__inject *q);
+size_t cc__inject_length(struct cc__inject *q);
+
+/* inbox.c */
+void cc__inbox_push(struct cc__task *_Atomic *box, struct cc__task *t);
+struct cc__tasks cc__inbox_take(struct cc__task *_Atomic *box); /* all, oldest first */
+void cc__tasks_append(struct cc__tasks *l, struct cc__task *t);
+struct cc__task *cc__tasks_take(struct cc__tasks *l);
 
 /* idle.c */
-void cc__idle_notify(struct cc__runtime *rt);
+void cc__idle_notify(struct cc__runtime *rt); /* work for anybody was published */
+void cc__idle_notify_many(struct cc__runtime *rt, size_t count);
+void cc__idle_notify_worker(struct cc__worker *w); /* work for this one was */
 void cc__idle_timer_added(struct cc__runtime *rt, int64_t when_ns);
 bool cc__idle_start_searching(struct cc__worker *w);
 void cc__idle_stop_searching(struct cc__worker *w, bool found);
@@ -113,43 +189,61 @@ bool cc__idle_sleep(struct cc__worker *w);
 void cc__idle_wake_all(struct cc__runtime *rt);
 
 /* ready.c */
-void cc__ready(struct cc__task *t);          /* runnable now: queue it near here, wake somebody */
-void cc__ready_new(struct cc__task *t);      /* the same for a task that was just spawned */
-void cc__ready_list(struct cc__task *first); /* several, linked by next */
+bool cc__ready_is_plain(const struct cc__task *t);                  /* any worker may run it, at no particular time */
+void cc__ready(struct cc__task *t);                                 /* woken: queue it near here, wake somebody */
+void cc__ready_new(struct cc__task *t);                             /* the same for a task that was just spawned */
+void cc__ready_list(struct cc__task *first);                        /* woken ones, linked by next */
+void cc__ready_batch(struct cc__tasks batch, size_t count);         /* new ones of one runtime, all plain */
+void cc__ready_later(struct cc__worker *w, struct cc__task *t);     /* behind all that waits here: it yielded */
+void cc__ready_taken(struct cc__worker *w, struct cc__tasks taken); /* from elsewhere, to run here */
 
 /* worker.c */
 struct cc__task *cc__worker_pick(struct cc__worker *w); /* without stealing or sleeping, or NULL */
-struct cc__task *cc__worker_find(struct cc__worker *w); /* NULL: the runtime ends */
-bool cc__worker_any_work(struct cc__runtime *rt);
+struct cc__task *cc__worker_pick_local(struct cc__worker *w);
+struct cc__task *cc__worker_find(struct cc__worker *w);     /* NULL: the runtime ends */
+bool cc__worker_expire(struct cc__timers *s, int64_t *now); /* timers that are due; *now: 0, or read before */
 void *cc__worker_main(void *worker);
+
+/* steal.c */
+struct cc__task *cc__steal(struct cc__worker *w); /* in rounds, or NULL */
+bool cc__steal_spin(struct cc__worker *w);        /* wait a little for something; true: there is */
+bool cc__steal_anything(struct cc__worker *w);    /* whether there is anything w could run */
 
 /* run.c */
 void cc__run_arrive(struct cc__worker *w);                    /* the first thing after every switch */
 void cc__run_leave(struct cc__worker *w, enum cc__left left); /* leave the running task; returns when it runs again */
-bool cc__run_task(struct cc__worker *w, struct cc__task *t);  /* from the worker's loop; false: no stack for it */
+void cc__run_task(struct cc__worker *w, struct cc__task *t);  /* from the worker's loop */
 void cc__run_drop_fibers(struct cc__worker *w);
+void cc__run_operation(void); /* one completed without waiting: now and then it yields */
 
 /* park.c */
 void cc__unpark(struct cc__task *t, uint32_t generation);
-void cc__wake_all(struct cc__wait *first, enum cc__outcome outcome); /* taken off their list by the caller */
 void cc__park(struct cc__task *self);
 enum cc__outcome cc__wait_for(struct cc__wait *w, int64_t deadline_ns);
+/* Decide the wait of a node that was taken off its list; a task is to run next on this worker. */
+void cc__wake_next(struct cc__worker *w, struct cc__wait *node, enum cc__outcome outcome);
+/* The first of a list, or all; called with its lock, which they give up. */
+void cc__wake_first(struct cc__waitlist *l, enum cc__outcome outcome);
+void cc__wake_all(struct cc__waitlist *l, enum cc__outcome outcome);
 
 /* finish.c */
 void cc__finish(struct cc__worker *w, struct cc__task *t);
+void cc__record_free(struct cc__task *t);
 
 /* spawn.c */
 int cc__spawn_prepare(struct cc__runtime *rt, struct cc__task **out, void *(*fn)(void *), void *arg); /* not queued */
-void cc__spawn_abandon(struct cc__task *t);               /* prepared, and not to be */
-void cc__spawn_launch(struct cc__task *t, bool detached); /* prepared, and now runs */
-int cc__spawn(struct cc__runtime *rt, cc_task *out, const cc_task_attr *attr, void *(*fn)(void *), void *arg);
+int cc__spawn_launch(struct cc__task *t); /* prepared, and now runs; or -ESHUTDOWN */
+int cc__spawn(struct cc__runtime *rt, cc_task *out, const cc_task_attr *attr, void *(*fn)(void *), void *arg,
+              const cc_site *site);
 
 /* cancel.c: what kinds of scopes there are, and what they mean to a waiter. */
 enum { CC__SCOPE_NURSERY = 1, CC__SCOPE_DEADLINE, CC__SCOPE_SHIELD };
-enum { CC__OWN_DEADLINE = 1 };
+enum { CC__OWN_DEADLINE = 1, CC__WAIT_AGAIN };
 int cc__cancel_code(const struct cc__task *self); /* 0, -ECANCELED or -ETIMEDOUT */
-/* Wait; also until cancelled, or until a scope's deadline.
- *   Returns    0 matched; -EPIPE closed; -ECANCELED, -ETIMEDOUT by a scope; CC__OWN_DEADLINE by deadline_ns */
+/* Wait; also until cancelled, or until a scope's deadline. The wait began with CC__BY_CANCEL; if its node is on a
+ * list, it is the caller's to take off.
+ *   Returns    0 matched; -EPIPE closed; -ECANCELED, -ETIMEDOUT by a scope; CC__OWN_DEADLINE by deadline_ns;
+ *              CC__WAIT_AGAIN begin anew */
 int cc__wait_cancellable(struct cc__wait *w, int64_t deadline_ns);
 /* The running task was told of a cancellation: cancel the nurseries it has open that are under it. */
 void cc__cancel_pass_on(struct cc__task *self);

@@ -14,11 +14,11 @@
 #include <string.h>
 
 /* Count it where shutdown looks: plain threads share a counter, workers have their own. */
-static void count_spawn(struct cc__runtime *rt, struct cc__worker *w) {
+static void count_spawn(struct cc__runtime *rt, struct cc__worker *w, uint64_t n) {
     if (w != NULL && w->runtime == rt)
-        cc__store_relaxed(&w->spawned, cc__load_relaxed(&w->spawned) + 1);
+        cc__store_relaxed(&w->count.spawned, cc__load_relaxed(&w->count.spawned) + n);
     else
-        cc__add_relaxed(&rt->spawned, 1);
+        cc__add_relaxed(&rt->spawned, n);
 }
 
 /* A number for reports: workers take them by the block, so that a spawn shares nothing. */
@@ -37,71 +37,124 @@ int cc__spawn_prepare(struct cc__runtime *rt, struct cc__task **out, void *(*fn)
     if (rt == NULL && w != NULL) rt = w->runtime;
     int rc = rt != NULL ? 0 : cc__runtime_default(&rt);
     if (rc != 0) return rc;
-    struct cc__task_cache none = {0};
-    struct cc__task *t = cc__task_alloc(w != NULL ? &w->records : &none);
-    cc__task_cache_drain(&none);
+    struct cc__task *t = cc__task_alloc(w != NULL ? &w->records : NULL);
     if (t == NULL) return -ENOMEM;
     t->fn = fn;
     t->value = arg;
     t->runtime = rt;
-    t->stack_class = (uint16_t)rt->stack_class;
+    t->stack_class = (uint8_t)rt->stack_class;
     t->serial = next_serial(rt, w);
     *out = t;
     return 0;
 }
 
-void cc__spawn_abandon(struct cc__task *t) {
+/* Count n tasks in, unless the runtime takes no more.
+ *
+ *   spawner                                shutdown
+ *   S1 counts the task in                  D1 closed = 1
+ *   S2 full fence                          D2 full fence
+ *   S3 closed: counts it out again,        D3 reads the counts until as many ended as were spawned
+ *      fails
+ *
+ * Either S3 sees D1, or D3 sees S1 and waits for the task. A task of the runtime itself needs no fence: D3 waits
+ * for it, and so for what it spawned before it saw D1. */
+static int admit(struct cc__runtime *rt, uint64_t n) {
     struct cc__worker *w = cc__worker_current();
-    struct cc__task_cache none = {0};
-    free(t->name);
-    cc__task_free(w != NULL ? &w->records : &none, t);
-    cc__task_cache_drain(&none);
+    bool inside = w != NULL && w->runtime == rt;
+    if (inside && CC__UNLIKELY(cc__load_relaxed(&rt->closed) != 0)) return -ESHUTDOWN;
+    count_spawn(rt, w, n);
+    if (CC__LIKELY(inside)) return 0;
+    cc__fence_full(); /* [SD2] S2, see above */
+    if (CC__LIKELY(cc__load_relaxed(&rt->closed) == 0)) return 0;
+    cc__sub_relaxed(&rt->spawned, n);
+    return -ESHUTDOWN;
 }
 
-void cc__spawn_launch(struct cc__task *t, bool detached) {
-    count_spawn(t->runtime, cc__worker_current());
-    cc__state_assign(t);
-    if (detached) cc__state_release(t, cc__task_generation(cc__load_relaxed(&t->control)), false);
-    cc__ready_new(t);
+int cc__spawn_launch(struct cc__task *t) {
+    int rc = admit(t->runtime, 1);
+    if (CC__LIKELY(rc == 0)) cc__ready_new(t);
+    return rc;
 }
 
-int cc__spawn(struct cc__runtime *rt, cc_task *out, const cc_task_attr *attr, void *(*fn)(void *), void *arg) {
-    static const cc_task_attr defaults = {0};
-    if (out == NULL || fn == NULL) return -EINVAL;
-    *out = (cc_task){0};
-    if (attr == NULL) attr = &defaults;
-    if (attr->stack_bytes > CC__STACK_BYTES_MAX) return -EINVAL;
+/* What attributes say; 0, or why not. */
+static int apply(struct cc__task *t, const cc_task_attr *attr) {
+    if (attr->stack_bytes > CC__STACK_BYTES_MAX || attr->worker > t->runtime->worker_count) return -EINVAL;
     if (attr->priority < 0 || attr->priority >= CC__PRIORITIES) return -EINVAL;
-    struct cc__task *t;
-    int rc = cc__spawn_prepare(rt, &t, fn, arg);
-    if (rc != 0) return rc;
-    if (attr->stack_bytes != 0) t->stack_class = (uint16_t)cc__stack_class(attr->stack_bytes);
-    t->priority = (uint8_t)attr->priority;
+    if (attr->stack_bytes != 0) t->stack_class = (uint8_t)cc__stack_class(attr->stack_bytes);
+    t->priority = (unsigned)attr->priority & 3;
+    t->pinned = (uint16_t)attr->worker;
     if (attr->name != NULL) {
         t->name = strdup(attr->name);
-        if (t->name == NULL) {
-            cc__spawn_abandon(t);
-            return -ENOMEM;
-        }
-        t->label = t->name;
+        if (t->name == NULL) return -ENOMEM;
     }
-    *out = (cc_task){.priv_record = t, .priv_generation = cc__task_generation(cc__load_relaxed(&t->control))};
-    cc__spawn_launch(t, false);
     return 0;
 }
 
+#undef cc_task_spawn
+#undef cc_fiber_spawn_task
+
+static cc_task handle_of(struct cc__task *t) {
+    return (cc_task){.priv_record = t, .priv_generation = cc__task_generation(cc__load_relaxed(&t->control))};
+}
+
+int cc__spawn(struct cc__runtime *rt, cc_task *out, const cc_task_attr *attr, void *(*fn)(void *), void *arg,
+              const cc_site *site) {
+    if (out == NULL || fn == NULL) return -EINVAL;
+    *out = (cc_task){0};
+    struct cc__task *t;
+    int rc = cc__spawn_prepare(rt, &t, fn, arg);
+    if (rc != 0) return rc;
+    t->site = site;
+    if (attr != NULL) rc = apply(t, attr);
+    if (rc == 0) {
+        *out = handle_of(t); /* before it runs: it may look there */
+        rc = cc__spawn_launch(t);
+    }
+    if (rc != 0) {
+        *out = (cc_task){0};
+        cc__record_free(t);
+    }
+    return rc;
+}
+
 int cc_task_spawn(cc_task *out, const cc_task_attr *attr, void *(*fn)(void *), void *arg) {
-    return cc__spawn(NULL, out, attr, fn, arg);
+    return cc__spawn(NULL, out, attr, fn, arg, NULL);
+}
+
+int cc_task_spawn_at(const cc_site *site, cc_task *out, const cc_task_attr *attr, void *(*fn)(void *), void *arg) {
+    return cc__spawn(NULL, out, attr, fn, arg, site);
 }
 
 cc_task cc_fiber_spawn_task(void *(*fn)(void *), void *arg) {
+    return cc_fiber_spawn_task_at(NULL, fn, arg);
+}
+
+cc_task cc_fiber_spawn_task_at(const cc_site *site, void *(*fn)(void *), void *arg) {
     cc_task t;
-    return cc_task_spawn(&t, NULL, fn, arg) == 0 ? t : (cc_task){0};
+    return cc__spawn(NULL, &t, NULL, fn, arg, site) == 0 ? t : (cc_task){0};
+}
+
+int cc_task_spawn_many(cc_task *out, size_t count, void *(*fn)(void *), void *const *args) {
+    if (fn == NULL || out == NULL) return -EINVAL;
+    struct cc__tasks batch = {0};
+    int rc = 0;
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        struct cc__task *t;
+        rc = cc__spawn_prepare(NULL, &t, fn, args != NULL ? args[i] : NULL);
+        if (rc != 0) break;
+        cc__tasks_append(&batch, t);
+        out[i] = handle_of(t);
+    }
+    if (rc == 0 && count > 0) rc = admit(batch.first->runtime, count);
+    if (rc == 0 && count > 0) cc__ready_batch(batch, count);
+    if (rc != 0)
+        for (struct cc__task *t; (t = cc__tasks_take(&batch)) != NULL;) cc__record_free(t);
+    return rc;
 }
 
 void cc_yield(void) {
     struct cc__worker *w = cc__worker_current();
-    if (w != NULL && w->current != NULL)
+    if (w != NULL && cc__load_relaxed(&w->current) != NULL)
         cc__run_leave(w, CC__LEFT_YIELDING);
     else
         cc__thread_yield();
@@ -110,10 +163,11 @@ void cc_yield(void) {
 cc_task cc_task_self(void) {
     struct cc__task *t = cc__self();
     if (t == NULL || t->fn == NULL) return (cc_task){0};
-    return (cc_task){.priv_record = t, .priv_generation = cc__task_generation(cc__load_relaxed(&t->control))};
+    return handle_of(t);
 }
 
 const char *cc_task_self_name(void) {
     struct cc__task *t = cc__self();
-    return t == NULL ? NULL : t->label;
+    if (t == NULL) return NULL;
+    return t->name != NULL || t->site == NULL ? t->name : t->site->what;
 }

@@ -167,11 +167,16 @@ static void child_end(cc_nursery *n, struct cc__task *t, int rc) {
 
 static void result_set(cc_priv_result *f, int status);
 
+static void drop_arguments(struct cc__task *t) {
+    if (t->has_heap) free(t->heap);
+    t->has_heap = 0;
+}
+
 static void *child_main(void *arg) {
     struct cc__task *t = arg;
-    int rc = t->body(t->heap_args != NULL ? t->heap_args : t->args);
-    free(t->heap_args);
-    t->heap_args = NULL;
+    int rc = t->body(t->has_heap ? t->heap : t->args);
+    drop_arguments(t);
+    if (t->locals != NULL) cc__locals_end(t);
     if (t->future != NULL) result_set(t->future, 0);
     child_end(t->nursery, t, rc);
     return NULL;
@@ -179,52 +184,61 @@ static void *child_main(void *arg) {
 
 static int child_arguments(struct cc__task *t, const void *args, size_t size) {
     if (size > sizeof t->args) {
-        t->heap_args = malloc(size);
-        if (t->heap_args == NULL) return -ENOMEM;
+        t->heap = malloc(size);
+        if (t->heap == NULL) return -ENOMEM;
+        t->has_heap = 1;
     }
-    if (size > 0) memcpy(t->heap_args != NULL ? t->heap_args : t->args, args, size);
+    if (size > 0) memcpy(t->has_heap ? t->heap : t->args, args, size);
     return 0;
 }
 
+/* Make it a child, unless the nursery is cancelled. */
+static int adopt(cc_nursery *n, struct cc__task *t) {
+    int rc = 0;
+    cc__waitlist_lock(waiters_of(n));
+    if (cc__load_relaxed(cancelled_of(n)) != 0)
+        rc = -ECANCELED;
+    else
+        link_child(n, t);
+    cc__waitlist_unlock(waiters_of(n));
+    return rc;
+}
+
 static int nursery_spawn(cc_nursery *n, cc_priv_result *f, int (*fn)(void *), const void *args, size_t size,
-                         const char *name) {
+                         const cc_site *site) {
     struct cc__task *t;
     if (n == NULL || fn == NULL || (args == NULL && size > 0)) return -EINVAL;
     int rc = cc__spawn_prepare(NULL, &t, child_main, NULL);
     if (rc != 0) return rc;
-    rc = child_arguments(t, args, size);
     t->value = t;
     t->body = fn;
     t->future = f;
     t->nursery = n;
     t->scope = &n->priv_scope;
-    t->label = name;
+    t->site = site;
+    t->no_handle = 1;
+    cc__store_relaxed(&t->joiners.mark, CC__RELEASED); /* nobody has a handle yet */
+    rc = child_arguments(t, args, size);
+    if (rc == 0) rc = adopt(n, t);
     if (rc == 0) {
-        cc__waitlist_lock(waiters_of(n));
-        if (cc__load_relaxed(cancelled_of(n)) != 0)
-            rc = -ECANCELED;
-        else
-            link_child(n, t);
-        cc__waitlist_unlock(waiters_of(n));
+        rc = cc__spawn_launch(t);
+        if (rc == 0) return 0;
+        child_end(n, t, 0);
     }
-    if (rc != 0) {
-        free(t->heap_args);
-        cc__spawn_abandon(t);
-        return rc;
-    }
-    cc__spawn_launch(t, true);
-    return 0;
+    drop_arguments(t);
+    cc__record_free(t);
+    return rc;
 }
 
-int cc_nursery_spawn(cc_nursery *n, int (*fn)(void *), const void *args, size_t size, const char *name) {
-    return nursery_spawn(n, NULL, fn, args, size, name);
+int cc_nursery_spawn(cc_nursery *n, int (*fn)(void *), const void *args, size_t size, const cc_site *site) {
+    return nursery_spawn(n, NULL, fn, args, size, site);
 }
 
 /* ---- waiting for them ---- */
 
 /* Whether there are children to wait for; then the node is on the list. */
-static bool wait_register(cc_nursery *n, struct cc__wait *w, struct cc__task *self) {
-    cc__wait_begin(w, self, n, "nursery");
+static bool wait_register(cc_nursery *n, struct cc__wait *w, struct cc__task *self, enum cc__deciders by) {
+    cc__wait_begin(w, self, by, n, "nursery");
     cc__waitlist_lock(waiters_of(n));
     bool wait = n->priv_live > 0;
     if (wait) cc__waitlist_append(waiters_of(n), w);
@@ -232,22 +246,26 @@ static bool wait_register(cc_nursery *n, struct cc__wait *w, struct cc__task *se
     return wait;
 }
 
-int cc_nursery_wait(cc_nursery *n) {
-    struct cc__task *self = self_or_die();
-    CC_CHECK(n->priv_scope.owner == self, "a nursery was waited for by another than its owner");
-    struct cc__wait w;
-    while (wait_register(n, &w, self)) {
-        int64_t deadline = cc__nursery_cancelled(n) != 0 ? CC__NEVER : n->priv_scope.deadline_ns;
-        enum cc__outcome outcome = cc__wait_for(&w, deadline);
-        cc__waitlist_lock(waiters_of(n));
-        cc__waitlist_remove(waiters_of(n), &w);
-        cc__waitlist_unlock(waiters_of(n));
-        if (outcome == CC__TIMED_OUT) cc__nursery_cancel(n, -ETIMEDOUT);
-    }
+/* What its wait returns, once there are no children. */
+static int nursery_result(cc_nursery *n) {
     cc__waitlist_lock(waiters_of(n)); /* the last child has left it */
     int rc = n->priv_error != 0 ? n->priv_error : cc__load_relaxed(cancelled_of(n));
     cc__waitlist_unlock(waiters_of(n));
     return rc;
+}
+
+int cc_nursery_wait(cc_nursery *n) {
+    struct cc__task *self = self_or_die();
+    CC_CHECK(n->priv_scope.owner == self, "a nursery was waited for by another than its owner");
+    struct cc__wait w;
+    for (;;) {
+        int64_t deadline = cc__nursery_cancelled(n) != 0 ? CC__NEVER : n->priv_scope.deadline_ns;
+        if (!wait_register(n, &w, self, deadline == CC__NEVER ? CC__BY_LIST : CC__BY_ANY)) break;
+        enum cc__outcome outcome = cc__wait_for(&w, deadline);
+        if (deadline != CC__NEVER) cc__waitlist_leave(waiters_of(n), &w);
+        if (outcome == CC__TIMED_OUT) cc__nursery_cancel(n, -ETIMEDOUT);
+    }
+    return nursery_result(n);
 }
 
 void cc_priv_nursery_leave(void *nursery) {
@@ -269,15 +287,13 @@ static void result_set(cc_priv_result *f, int status) {
     cc__waitlist_lock(awaiters_of(f));
     f->priv_done = 1;
     f->priv_status = status;
-    struct cc__wait *w = cc__waitlist_take_all(awaiters_of(f));
-    cc__waitlist_unlock(awaiters_of(f));
-    cc__wake_all(w, CC__MATCHED);
+    cc__wake_all(awaiters_of(f), CC__MATCHED); /* and unlocks */
 }
 
 int cc_priv_async(cc_nursery *n, cc_priv_result *f, int (*fn)(void *), const void *args, size_t size,
-                  const char *name) {
+                  const cc_site *site) {
     memset(f, 0, sizeof *f);
-    int rc = nursery_spawn(n, f, fn, args, size, name);
+    int rc = nursery_spawn(n, f, fn, args, size, site);
     if (rc != 0) result_set(f, rc);
     return rc;
 }
@@ -285,7 +301,7 @@ int cc_priv_async(cc_nursery *n, cc_priv_result *f, int (*fn)(void *), const voi
 void cc_priv_await(cc_priv_result *f) {
     struct cc__task *self = self_or_die();
     struct cc__wait w;
-    cc__wait_begin(&w, self, f, "await");
+    cc__wait_begin(&w, self, CC__BY_LIST, f, "await");
     cc__waitlist_lock(awaiters_of(f));
     bool done = f->priv_done != 0;
     if (!done) cc__waitlist_append(awaiters_of(f), &w);

@@ -9,7 +9,7 @@
 #include "../plat/thread.h"
 #include "task.h"
 
-enum { OUTCOME_MASK = 7, CANCELLABLE = 8, OUTCOME_BITS = 4, LOCK_SPINS = 100 };
+enum { OUTCOME_MASK = 7, CANCELLABLE = 8, CONTESTED = 16, OUTCOME_BITS = 5, LOCK_SPINS = 100 };
 
 void cc__waitlist_lock(struct cc__waitlist *l) {
     for (unsigned spins = 0;; spins++) {
@@ -39,7 +39,6 @@ void cc__waitlist_append(struct cc__waitlist *l, struct cc__wait *w) {
     else
         l->last->node.next = &w->node;
     l->last = w;
-    l->count++;
 }
 
 void cc__waitlist_remove(struct cc__waitlist *l, struct cc__wait *w) {
@@ -54,7 +53,6 @@ void cc__waitlist_remove(struct cc__waitlist *l, struct cc__wait *w) {
     else
         next->node.prev = w->node.prev;
     w->node.prev = w->node.next = NULL;
-    l->count--;
 }
 
 struct cc__wait *cc__waitlist_take_first(struct cc__waitlist *l) {
@@ -63,22 +61,18 @@ struct cc__wait *cc__waitlist_take_first(struct cc__waitlist *l) {
     return w;
 }
 
-struct cc__wait *cc__waitlist_take_all(struct cc__waitlist *l) {
-    struct cc__wait *first = l->first;
-    l->first = l->last = NULL;
-    l->count = 0;
-    return first;
+void cc__waitlist_leave(struct cc__waitlist *l, struct cc__wait *w) {
+    cc__waitlist_lock(l);
+    cc__waitlist_remove(l, w);
+    cc__waitlist_unlock(l);
 }
 
-struct cc__wait *cc__wait_next(const struct cc__wait *w) {
-    return wait_of(w->node.next);
-}
-
-void cc__wait_begin(struct cc__wait *w, struct cc__task *self, void *object, const char *reason) {
+void cc__wait_begin(struct cc__wait *w, struct cc__task *self, enum cc__deciders by, void *object, const char *reason) {
+    static const uint8_t kind[] = {[CC__BY_ANY] = CONTESTED, [CC__BY_CANCEL] = CONTESTED | CANCELLABLE};
     uint64_t epoch = (cc__load_relaxed(&self->outcome) >> OUTCOME_BITS) + 1;
     *w = (struct cc__wait){.task = self, .epoch = epoch, .object = object, .reason = reason};
     /* Nobody holds this epoch yet, so no order is needed: the list's lock publishes it. */
-    cc__store_relaxed(&self->outcome, epoch << OUTCOME_BITS | CC__PENDING);
+    cc__store_relaxed(&self->outcome, epoch << OUTCOME_BITS | kind[by] | CC__PENDING);
 }
 
 enum cc__outcome cc__wait_outcome(const struct cc__wait *w) {
@@ -88,15 +82,17 @@ enum cc__outcome cc__wait_outcome(const struct cc__wait *w) {
     return (enum cc__outcome)(now & OUTCOME_MASK);
 }
 
-void cc__wait_allow_cancel(struct cc__wait *w) {
-    /* Nobody else writes the word of this wait before it is on a list or in a timer set. */
-    cc__store_relaxed(&w->task->outcome, w->epoch << OUTCOME_BITS | CANCELLABLE | CC__PENDING);
+bool cc__wait_contested(const struct cc__wait *w) {
+    return (cc__load_relaxed(&w->task->outcome) & CONTESTED) != 0;
 }
 
-/* From pending, cancellable or not, to an outcome. */
+/* From pending, of any kind, to an outcome. */
 static bool decide(struct cc__task *t, uint64_t now, enum cc__outcome outcome) {
+    uint64_t decided = (now >> OUTCOME_BITS) << OUTCOME_BITS | (uint64_t)outcome;
     /* [WT1] release: what the decider wrote before (a value handed over) is seen by the waiter. */
-    return cc__cas_acq_rel(&t->outcome, &now, (now & ~(uint64_t)(OUTCOME_MASK | CANCELLABLE)) | (uint64_t)outcome);
+    if ((now & CONTESTED) != 0) return cc__cas_acq_rel(&t->outcome, &now, decided);
+    cc__store_release(&t->outcome, decided); /* [WT1] */
+    return true;
 }
 
 bool cc__wait_decide(struct cc__task *t, uint64_t epoch, enum cc__outcome outcome) {

@@ -31,8 +31,8 @@ _Static_assert(sizeof(struct cc__wait) == 64, "a wait node is one cache line");
 
 /* Waiters in order. A spinning lock, held for a few instructions and never across a park. */
 struct cc__waitlist {
-    _Atomic uint32_t lock; /* 0 free.  W, R: any thread.  [WL1] */
-    uint32_t count;
+    _Atomic uint32_t lock;         /* 0 free.  W, R: any thread.  [WL1] */
+    _Atomic uint32_t mark;         /* for the list's owner.  W: with the lock */
     struct cc__wait *first, *last; /* NULL: empty, so that a zeroed list is one */
 };
 
@@ -42,14 +42,15 @@ void cc__waitlist_unlock(struct cc__waitlist *l);
 void cc__waitlist_append(struct cc__waitlist *l, struct cc__wait *w);
 void cc__waitlist_remove(struct cc__waitlist *l, struct cc__wait *w); /* harmless if it is not on it */
 struct cc__wait *cc__waitlist_take_first(struct cc__waitlist *l);
-/* All of them, to be walked by cc__wait_next() without the lock, by who decides them. */
-struct cc__wait *cc__waitlist_take_all(struct cc__waitlist *l);
-struct cc__wait *cc__wait_next(const struct cc__wait *w);
-
+/* Lock, remove, unlock: after a wait that others than the list may have decided. */
+void cc__waitlist_leave(struct cc__waitlist *l, struct cc__wait *w);
+/* Who may decide a wait: only who takes its node off the list; or also a timer or another list; or also who cancels
+ * it: that is to be followed by a full fence and a look whether it is cancelled already (cc__wait_cancellable). */
+enum cc__deciders { CC__BY_LIST, CC__BY_ANY, CC__BY_CANCEL };
 /* Begin a wait of the running task: a new epoch, pending. */
-void cc__wait_begin(struct cc__wait *w, struct cc__task *self, void *object, const char *reason);
-/* Let cc__wait_cancel() decide it; to be followed by a full fence and a look whether it is cancelled already. */
-void cc__wait_allow_cancel(struct cc__wait *w);
+void cc__wait_begin(struct cc__wait *w, struct cc__task *self, enum cc__deciders by, void *object, const char *reason);
+/* Whether others than its list may decide it. */
+bool cc__wait_contested(const struct cc__wait *w);
 /* Decide the wait a task is in, if it is in one that allows that. True: the caller unparks it. */
 bool cc__wait_cancel(struct cc__task *t);
 /* How it was decided, or CC__PENDING. */

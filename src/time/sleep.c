@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Sleeping: a wait that nobody matches, only its own deadline, a scope's, or cancellation.
  *
- * Prev: scope/nursery.c  Next: runtime/runtime.c */
+ * Prev: scope/nursery.c  Next: runtime/options.h */
 #include <ccrt/time.h>
 
 #include "../plat/clock.h"
@@ -21,9 +21,12 @@ int cc_sleep_until_ns(int64_t when_ns) {
     }
     struct cc__task *self = cc__self();
     if (self == NULL) return -ENOMEM;
-    struct cc__wait w;
-    cc__wait_begin(&w, self, NULL, "sleep");
-    int rc = cc__wait_cancellable(&w, when_ns);
+    int rc;
+    do {
+        struct cc__wait w;
+        cc__wait_begin(&w, self, CC__BY_CANCEL, NULL, "sleep");
+        rc = cc__wait_cancellable(&w, when_ns);
+    } while (rc == CC__WAIT_AGAIN);
     return rc == CC__OWN_DEADLINE ? 0 : rc;
 }
 

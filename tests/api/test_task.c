@@ -224,7 +224,132 @@ static void schedulers_in_tasks(void **state) {
     }
 }
 
+static void *gives_back(void *arg) {
+    return arg;
+}
+
+static void many_at_once(void **state) {
+    (void)state;
+    enum { TASKS = 1000 };
+    static cc_task t[TASKS];
+    static void *args[TASKS];
+    for (int i = 0; i < TASKS; i++) args[i] = &t[i];
+    const size_t counts[] = {0, 1, 2, 255, 256, 257, TASKS};
+    for (size_t c = 0; c < TEST_COUNT_OF(counts); c++) {
+        assert_int_equal(cc_task_spawn_many(t, counts[c], gives_back, args), 0);
+        for (size_t i = 0; i < counts[c]; i++) {
+            void *result;
+            assert_int_equal(cc_task_join(t[i], &result), 0);
+            assert_ptr_equal(result, args[i]);
+        }
+    }
+    assert_int_equal(cc_task_spawn_many(t, 1, NULL, NULL), -EINVAL);
+    assert_int_equal(cc_task_spawn_many(NULL, 1, gives_back, NULL), -EINVAL);
+    assert_int_equal(cc_task_spawn_many(t, 1, gives_back, NULL), 0);
+    assert_int_equal(cc_task_join(t[0], NULL), 0);
+}
+
+static void *tells_name(void *arg) {
+    (void)arg;
+    return (void *)(uintptr_t)cc_task_self_name();
+}
+
+/* A task without a name of its own has its function's, as the spawn had it. */
+static void names_come_from_the_site(void **state) {
+    (void)state;
+    void *name;
+    cc_task t;
+    assert_int_equal(cc_task_join(cc_fiber_spawn_task(tells_name, NULL), &name), 0);
+    assert_string_equal(name, "tells_name");
+    assert_int_equal(cc_task_spawn(&t, NULL, tells_name, NULL), 0);
+    assert_int_equal(cc_task_join(t, &name), 0);
+    assert_string_equal(name, "tells_name");
+    assert_int_equal(cc_task_spawn_at(CC_SITE("elsewhere"), &t, NULL, tells_name, NULL), 0);
+    assert_int_equal(cc_task_join(t, &name), 0);
+    assert_string_equal(name, "elsewhere");
+    assert_int_equal(cc_task_join(cc_fiber_spawn_task_at(NULL, tells_name, NULL), &name), 0);
+    assert_null(name);
+    assert_int_equal((cc_task_spawn)(&t, NULL, tells_name, NULL), 0); /* the function, as other languages call it */
+    assert_int_equal(cc_task_join(t, &name), 0);
+    assert_null(name);
+    assert_int_equal(cc_task_join((cc_fiber_spawn_task)(tells_name, NULL), &name), 0);
+    assert_null(name);
+}
+
+static _Atomic int release_it;
+static void *held(void *arg) {
+    while (cc__load_acquire(&release_it) == 0) cc_yield();
+    return arg;
+}
+
+struct cancelled_join {
+    cc_task t;
+    int timed_out, cancelled, ended;
+    void *result;
+};
+
+CC_TASK(joins_under_cancellation, (struct cancelled_join *, j)) {
+    j->cancelled = cc_task_join_cancellable(j->t, NULL);
+    return 0;
+}
+
+static void *joins_cancellably(void *arg) {
+    struct cancelled_join *j = arg;
+    CC_DEADLINE_MS(5) j->timed_out = cc_task_join_cancellable(j->t, NULL);
+    CC_NURSERY(n) {
+        cc_spawn(n, joins_under_cancellation, j);
+        cc_sleep_ms(2);
+        cc_nursery_cancel(n);
+    }
+    cc__store_release(&release_it, 1);
+    j->ended = cc_task_join_cancellable(j->t, &j->result); /* it can still be joined */
+    return NULL;
+}
+
+static void joins_can_be_cancelled(void **state) {
+    (void)state;
+    struct cancelled_join j = {.t = cc_fiber_spawn_task(held, &j)};
+    assert_int_equal(cc_task_join(cc_fiber_spawn_task(joins_cancellably, &j), NULL), 0);
+    assert_int_equal(j.timed_out, -ETIMEDOUT);
+    assert_int_equal(j.cancelled, -ECANCELED);
+    assert_int_equal(j.ended, 0);
+    assert_ptr_equal(j.result, &j);
+    assert_int_equal(cc_task_join_cancellable(j.t, NULL), -ESRCH);
+    assert_int_equal(cc_task_join_cancellable((cc_task){0}, NULL), -ESRCH);
+}
+
+/* On one worker: high before normal before low, also when they yield. */
+static _Atomic int order;
+static void *takes_a_number(void *arg) {
+    cc_yield();
+    *(int *)arg = cc__add_relaxed(&order, 1);
+    return NULL;
+}
+
+static void *spawns_all_priorities(void *arg) {
+    (void)arg;
+    enum { EACH = 4 };
+    cc_task t[3 * EACH];
+    int number[3 * EACH], sum[3] = {0};
+    for (int i = 0; i < 3 * EACH; i++) {
+        cc_task_attr attr = {.priority = (int[]){CC_PRIORITY_LOW, CC_PRIORITY_NORMAL, CC_PRIORITY_HIGH}[i % 3]};
+        if (cc_task_spawn(&t[i], &attr, takes_a_number, &number[i]) != 0) return (void *)1;
+    }
+    for (int i = 0; i < 3 * EACH; i++) cc_task_join(t[i], NULL);
+    for (int i = 0; i < 3 * EACH; i++) sum[i % 3] += number[i];
+    return (void *)(intptr_t)(sum[2] < sum[1] && sum[1] < sum[0] ? 0 : 2);
+}
+
+static void priorities_are_kept(void **state) {
+    (void)state;
+    void *result;
+    assert_int_equal(cc_run(&(cc_runtime_attr){.workers = 1}, spawns_all_priorities, NULL, &result), 0);
+    assert_null(result);
+}
+
 TEST_MAIN(cmocka_unit_test(results_are_joined_once), cmocka_unit_test(many_wait_and_one_takes),
           cmocka_unit_test(several_joiners), cmocka_unit_test(joining_oneself_is_refused),
           cmocka_unit_test(detached_tasks_run), cmocka_unit_test(attributes), cmocka_unit_test(trees),
-          cmocka_unit_test(yields_come_back), cmocka_unit_test(schedulers_in_tasks))
+          cmocka_unit_test(yields_come_back), cmocka_unit_test(schedulers_in_tasks), cmocka_unit_test(many_at_once),
+          cmocka_unit_test(names_come_from_the_site), cmocka_unit_test(joins_can_be_cancelled),
+          cmocka_unit_test(priorities_are_kept))

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* What a runtime is made with: what the caller says, else the environment, else the defaults. The environment is read
+ * here and nowhere else.
+ *
+ * Prev: time/sleep.c  Next: runtime/runtime.c */
+#include "options.h"
+
+#include "../fiber/stack.h"
+#include "../plat/cpu.h"
+#include "../sched/sched.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { QUEUE_BITS_MIN = 4, QUEUE_BITS_MAX = 24 };
+
+/* CC_WORKERS, or 0 where it is not a number that makes sense. */
+static unsigned workers_from_environment(void) {
+    const char *text = getenv("CC_WORKERS");
+    char *end;
+    if (text == NULL || *text == 0) return 0;
+    unsigned long n = strtoul(text, &end, 10);
+    return *end == 0 && n >= 1 && n <= CC__WORKERS_MAX ? (unsigned)n : 0;
+}
+
+static unsigned workers_default(unsigned most) {
+    unsigned n = workers_from_environment();
+    if (n == 0) n = (unsigned)cc__cpu_count();
+    return n < most ? n : most;
+}
+
+static unsigned bits_for(size_t n) {
+    unsigned bits = QUEUE_BITS_MIN;
+    while (bits <= QUEUE_BITS_MAX && ((size_t)1 << bits) < n) bits++;
+    return bits;
+}
+
+int cc__options(struct cc__options *o, const cc_runtime_attr *attr) {
+    static const cc_runtime_attr defaults = {0};
+    if (attr == NULL) attr = &defaults;
+    unsigned most = attr->max_workers != 0 ? attr->max_workers : CC__WORKERS_MAX;
+    *o = (struct cc__options){.workers = attr->workers != 0 ? attr->workers : workers_default(most),
+                              .stack_bytes = attr->stack_bytes != 0 ? attr->stack_bytes : CC_FIBER_STACK_SIZE,
+                              .queue_bits = bits_for(attr->queue != 0 ? attr->queue : CC_FIBER_QUEUE_INITIAL),
+                              .round_robin = attr->spawn == CC_SPAWN_ROUNDROBIN,
+                              .no_stealing = attr->no_stealing != 0,
+                              .prewarm_tasks = attr->prewarm_tasks,
+                              .prewarm_stacks = attr->prewarm_stacks,
+                              .prefetch_pages = attr->prefetch_pages,
+                              .name = attr->name != NULL ? attr->name : "ccrt"};
+    if (o->workers > most || most > CC__WORKERS_MAX) return -EINVAL;
+    if (o->stack_bytes > CC__STACK_BYTES_MAX || o->queue_bits > QUEUE_BITS_MAX) return -EINVAL;
+    if (attr->spawn != CC_SPAWN_LOCAL && attr->spawn != CC_SPAWN_ROUNDROBIN) return -EINVAL;
+    return 0;
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* The end of a runtime: wait for its tasks, take no more, cancel them, wait again, end the workers.
+ *
+ * All tasks have ended when as many were counted out as in: ends are read first, then spawns, so that a task that was
+ * counted out has had all its spawns counted in; spawn.c says why none slips in after `closed`.
+ *
+ * The runtime is the root nursery of all its tasks. It keeps no list of them, because every spawn would have to
+ * write to it: to cancel, all records there are in the process are told, and who is not under what was cancelled goes
+ * on waiting.
+ *
+ * Prev: runtime/runtime.c  Next: runtime/main.c */
+#include "runtime.h"
+
+#include "../base/assert.h"
+#include "../base/text.h"
+#include "../plat/clock.h"
+#include "../plat/futex.h"
+
+#include <errno.h>
+
+enum { POLL_MIN_NS = 20000, POLL_MAX_NS = 2000000, MS = 1000000, REPORT_MAX = 20 };
+
+/* Whether every task that was spawned has ended. */
+static bool all_ended(struct cc__runtime *rt) {
+    uint64_t ended = 0, spawned = 0;
+    /* [SD1] acquire: pairs with the release in cc__finish(); what an ended task spawned is counted below. */
+    for (unsigned i = 0; i < rt->worker_count; i++) ended += cc__load_acquire(&rt->workers[i].count.ended);
+    for (unsigned i = 0; i < rt->worker_count; i++) spawned += cc__load_relaxed(&rt->workers[i].count.spawned);
+    return ended == spawned + cc__load_relaxed(&rt->spawned);
+}
+
+/* Wait for that, for so long. */
+static bool await_all(struct cc__runtime *rt, int64_t ms) {
+    int64_t now = cc__now_ns(), pause = POLL_MIN_NS;
+    int64_t until = ms < 0 || ms > (CC__NEVER - now) / MS ? CC__NEVER : now + ms * MS;
+    _Atomic uint32_t nobody = 0;
+    while (!all_ended(rt)) {
+        now = cc__now_ns();
+        if (now >= until) return false;
+        int64_t next = now + pause;
+        cc__futex_wait(&nobody, 0, next < until ? next : until);
+        if (pause < POLL_MAX_NS) pause *= 2;
+    }
+    return true;
+}
+
+static void tell(struct cc__task *t, void *unused) {
+    (void)unused;
+    uint64_t c = cc__load_relaxed(&t->control);
+    if ((c & CC__CONTROL_STATE) == CC__IDLE || (c & CC__CONTROL_STATE) == CC__DONE) return;
+    cc__state_set_cancel(t);
+    cc__wait_cancel(t);
+    cc__unpark(t, cc__task_generation(c));
+}
+
+static void close_and_cancel(struct cc__runtime *rt) {
+    cc__store_release(&rt->closed, 1);
+    cc__store_release(&rt->cancelled, 1); /* [CN2] release: as a nursery's */
+    cc__fence_full();                     /* [CN1] C2, see sched/cancel.c; [SD2] D2, see sched/spawn.c */
+    cc__task_each(tell, NULL);
+}
+
+/* ---- who did not end ---- */
+
+struct report {
+    struct cc__runtime *rt;
+    unsigned lines, more;
+};
+
+/* One line about a task, if it lives. The joiners' lock keeps it, and its name, from going; a record that is being set
+ * up is read as it is, which only a report may do. */
+CC__HOOKS_UNCHECKED static bool describe(struct cc__task *t, struct cc__runtime *rt, struct cc__text *text) {
+    cc__waitlist_lock(&t->joiners);
+    uint64_t c = cc__load_relaxed(&t->control), state = c & CC__CONTROL_STATE;
+    const struct cc_site *site = t->site;
+    bool live = (state == CC__ACTIVE || state == CC__PARKED) && (c & CC__CONTROL_THREAD) == 0 && t->runtime == rt;
+    if (live) {
+        cc__text_str(text, "ccrt: shutdown: task ");
+        cc__text_dec(text, t->serial);
+        const char *name = t->name != NULL ? t->name : site != NULL ? site->what : NULL;
+        if (name != NULL) {
+            cc__text_str(text, " \"");
+            cc__text_str(text, name);
+            cc__text_str(text, "\"");
+        }
+        if (site != NULL) {
+            cc__text_str(text, ", spawned at ");
+            cc__text_str(text, site->file);
+            cc__text_str(text, ":");
+            cc__text_dec(text, (uint64_t)site->line);
+            cc__text_str(text, ",");
+        }
+        cc__text_str(text, state == CC__PARKED ? " waits\n" : " runs\n");
+    }
+    cc__waitlist_unlock(&t->joiners);
+    return live;
+}
+
+static void report_one(struct cc__task *t, void *arg) {
+    struct report *r = arg;
+    char line[256];
+    struct cc__text text = cc__text_on(line, sizeof line);
+    if (!describe(t, r->rt, &text)) return;
+    if (r->lines < REPORT_MAX) {
+        cc__text_print(&text);
+        r->lines++;
+    } else {
+        r->more++;
+    }
+}
+
+static void report(struct cc__runtime *rt) {
+    struct report r = {.rt = rt};
+    cc__task_each(report_one, &r);
+    if (r.more == 0) return;
+    char line[80];
+    struct cc__text text = cc__text_on(line, sizeof line);
+    cc__text_str(&text, "ccrt: shutdown: and ");
+    cc__text_dec(&text, r.more);
+    cc__text_str(&text, " more\n");
+    cc__text_print(&text);
+}
+
+/* ---- the end ---- */
+
+void cc__runtime_stop_workers(struct cc__runtime *rt, unsigned started) {
+    cc__store_release(&rt->stopping, 1);
+    cc__idle_wake_all(rt);
+    for (unsigned i = 0; i < started; i++) cc__thread_join(&rt->workers[i].thread);
+}
+
+int cc_runtime_shutdown(cc_runtime *rt, int64_t wait_ms, int64_t cancelled_ms) {
+    if (rt == NULL) return -EINVAL;
+    CC_CHECK(cc__worker_current() == NULL, "a runtime was ended by a task");
+    struct cc__runtime *core = &rt->core;
+    if (!await_all(core, wait_ms)) {
+        close_and_cancel(core);
+        if (!await_all(core, cancelled_ms)) {
+            report(core);
+            return -ETIMEDOUT;
+        }
+    }
+    cc__runtime_stop_workers(core, core->worker_count);
+    cc__runtime_free(rt);
+    return 0;
+}
+
+void cc_runtime_destroy(cc_runtime *rt) {
+    if (rt != NULL) (void)cc_runtime_shutdown(rt, -1, -1);
+}

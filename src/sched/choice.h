@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* Every choice of the scheduler that its input does not determine: whom to rob first, whom to wake, whose turn it is,
+ * how long to spin, what time it is. One place, so that a mode that runs everything on one thread by a seed can replace
+ * them without a change elsewhere.
+ *
+ * Prev: sched/sched.h */
+#ifndef CC__SCHED_CHOICE_H
+#define CC__SCHED_CHOICE_H
+
+#include "../plat/clock.h"
+#include "sched.h"
+
+/* The first victim of a round. */
+static inline unsigned cc__choice_victim(struct cc__worker *w) {
+    return cc__rng_below(&w->rng, w->runtime->worker_count);
+}
+
+/* Where the search for an idle worker to wake begins. */
+static inline size_t cc__choice_sleeper(const struct cc__runtime *rt) {
+    (void)rt;
+    return 0; /* always the same few: their caches are warm, the others sleep on */
+}
+
+/* The worker whose turn it is to get a new task. */
+static inline unsigned cc__choice_turn(struct cc__worker *w) {
+    return w->turn = (w->turn + 1) % w->runtime->worker_count;
+}
+
+static inline int64_t cc__choice_now(void) {
+    return cc__now_ns();
+}
+
+/* How long the last searcher looks on before it sleeps, and how long a slot must lie before it is stolen. */
+static inline int64_t cc__choice_spin_ns(void) {
+    return 50000;
+}
+static inline int64_t cc__choice_patience_ns(void) {
+    return 20000;
+}
+
+#endif /* CC__SCHED_CHOICE_H */

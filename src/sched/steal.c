@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* The search in other workers' queues, by a worker that counts as a searcher.
+ *
+ * Four rounds, each from a random victim on: everybody's timers that are due, the global queue, half of a ring,
+ * a whole post; in the last round a slot whose owner has run the same task for some 20 us: the one to run next is left
+ * to its owner, so that tasks that wake each other in turn stay together, unless the owner is long about something.
+ *
+ * Prev: sched/worker.c  Next: sched/run.c */
+#include "sched.h"
+
+#include "choice.h"
+
+enum { ROUNDS = 4, SPIN_PAUSES = 8 };
+
+/* What is in a slot that its owner leaves alone: the owner runs something long. Or NULL. The slot is not looked at in
+ * between: each look would cost its owner a cache miss. */
+static struct cc__task *slot_left_alone(struct cc__worker *owner) {
+    struct cc__task *t = cc__load_relaxed(&owner->lifo);
+    if (t == NULL) return NULL;
+    uint32_t tick = cc__load_relaxed(&owner->tick);
+    int64_t until = cc__choice_now() + cc__choice_patience_ns();
+    while (cc__choice_now() < until) cc__cpu_relax();
+    return cc__load_relaxed(&owner->lifo) == t && cc__load_relaxed(&owner->tick) == tick ? t : NULL;
+}
+
+static struct cc__task *steal_slot(struct cc__worker *victim) {
+    struct cc__task *t = slot_left_alone(victim);
+    return t != NULL && cc__cas_acq_rel(&victim->lifo, &t, NULL) ? t : NULL; /* [RQ3] acquire */
+}
+
+static struct cc__task *steal_from(struct cc__worker *w, struct cc__worker *victim, bool last) {
+    struct cc__task *t = cc__runq_steal(w, &w->begun, &victim->begun);
+    if (t == NULL) t = cc__runq_steal(w, &w->fresh, &victim->fresh);
+    if (t == NULL && cc__load_relaxed(&victim->post) != NULL) {
+        struct cc__tasks post = cc__inbox_take(&victim->post);
+        t = cc__tasks_take(&post);
+        cc__ready_taken(w, post);
+    }
+    if (t == NULL && last) t = steal_slot(victim);
+    return t;
+}
+
+static struct cc__task *steal_round(struct cc__worker *w, bool last) {
+    struct cc__runtime *rt = w->runtime;
+    int64_t now = 0;
+    bool fired = false;
+    for (unsigned i = 0; i < rt->worker_count; i++) fired |= cc__worker_expire(&rt->workers[i].timers, &now);
+    struct cc__task *t = fired ? cc__worker_pick_local(w) : NULL;
+    if (t == NULL) t = cc__inject_take_batch(&rt->inject, w);
+    unsigned start = rt->no_stealing ? 0 : cc__choice_victim(w), victims = rt->no_stealing ? 0 : rt->worker_count;
+    for (unsigned i = 0; t == NULL && i < victims; i++) {
+        struct cc__worker *victim = &rt->workers[(start + i) % rt->worker_count];
+        if (victim != w) t = steal_from(w, victim, last);
+    }
+    return t;
+}
+
+struct cc__task *cc__steal(struct cc__worker *w) {
+    struct cc__task *t = NULL;
+    int rounds = w->runtime->worker_count == 1 ? 1 : ROUNDS;
+    for (int round = 1; t == NULL && round <= rounds; round++) t = steal_round(w, round == ROUNDS);
+    return t;
+}
+
+/* Whether there is something w could run at once; slots are left out. */
+static bool any_queued(struct cc__worker *w) {
+    struct cc__runtime *rt = w->runtime;
+    if (!cc__inject_empty(&rt->inject)) return true;
+    if (cc__load_relaxed(&w->mail) != NULL || cc__load_relaxed(&w->post) != NULL) return true;
+    if (rt->no_stealing) return false;
+    for (unsigned i = 0; i < rt->worker_count; i++) {
+        struct cc__worker *v = &rt->workers[i];
+        if (!cc__runq_empty(&v->begun) || !cc__runq_empty(&v->fresh) || cc__load_relaxed(&v->post) != NULL) return true;
+    }
+    return false;
+}
+
+bool cc__steal_anything(struct cc__worker *w) {
+    struct cc__runtime *rt = w->runtime;
+    if (any_queued(w)) return true;
+    if (rt->no_stealing) return false;
+    /* A slot that changes while we look is its owner's; what is put there from now on finds us idle. */
+    for (unsigned i = 0; i < rt->worker_count; i++)
+        if (slot_left_alone(&rt->workers[i]) != NULL) return true;
+    return false;
+}
+
+/* Look on for a while before sleeping, without system calls: waking a thread costs its waker microseconds. Only one
+ * worker does so at a time. */
+bool cc__steal_spin(struct cc__worker *w) {
+    struct cc__runtime *rt = w->runtime;
+    if (cc__load_relaxed(&rt->searching) != 1 || rt->worker_count == 1) return false;
+    int64_t until = cc__choice_now() + cc__choice_spin_ns();
+    while (cc__choice_now() < until) {
+        for (int i = 0; i < SPIN_PAUSES; i++) cc__cpu_relax();
+        if (any_queued(w)) return true;
+        if (cc__load_relaxed(&rt->stopping) != 0) return false;
+    }
+    return false;
+}
