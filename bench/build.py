@@ -65,7 +65,8 @@ def build_cpp(source, program, link, _):
 
 def build_go(source, program, _link, _):
     env = {"GO111MODULE": "off", "GOFLAGS": "", "GOCACHE": str(PEERS / "go-cache"), "GOPATH": str(PEERS / "go")}
-    compile_or_skip(["go", "build", "-o", program, source], program.with_suffix(".log"), env)
+    sources = [source, source.with_name("common.go")]
+    compile_or_skip(["go", "build", "-o", program, *sources], program.with_suffix(".log"), env)
     return [str(program)]
 
 

@@ -15,6 +15,19 @@ static inline double bench_now_ns(void) {
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
+/* Processor time of the whole process, all threads. */
+static inline double bench_cpu_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* How many workers to measure with. */
+static inline unsigned bench_workers(void) {
+    const char *workers = getenv("BENCH_WORKERS");
+    return workers == NULL ? 1 : (unsigned)strtoul(workers, NULL, 10);
+}
+
 /* Warm up, then do run(count) so many times: how long the quickest took. Other load on the machine only
  * ever adds to the time, in bursts, so the quickest is the nearest to the truth. */
 static inline double bench_quickest_ns(void (*run)(long), long count, int times) {

@@ -38,7 +38,7 @@ def grouped(results):
     """Results by row and number of workers, in order."""
     groups = {}
     for r in results:
-        title = r["row"] if r["workers"] == 1 else f"{r['row']}, {r['workers']} workers"
+        title = r["row"] if r["workers"] <= 1 else f"{r['row']}, {r['workers']} workers"
         groups.setdefault(title, []).append(r)
     return groups
 

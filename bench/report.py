@@ -34,14 +34,18 @@ def skipped(row, peer, reason):
 
 def table(row, results, rounds, workers):
     """The comparison of one row."""
-    line = "{:13} {:>13} {:>9} {:>13} {:>7}  {:8} {}"
-    print(f"\n{row.title}; {workers} worker{'s' * (workers > 1)}, medians of {rounds}")
+    line = "{:16} {:>12} {:>9} {:>13} {:>7}  {:8} {}"
+    print(f"\n{row.title}; {counted(workers)}, medians of {rounds}")
     print(line.format("row", "ours", "peer", "theirs", "ratio", "goal", "").rstrip())
     for r in results:
         goal = "" if r["goal"] is None else f"<= {r['goal']:g}"
         verdict = {None: "", True: "met", False: "MISSED"}[r["met"]]
         print(line.format(r["row"], f"{number(r['ours'])} {r['unit']}", r["peer"],
                           f"{number(r['theirs'])} {r['unit']}", f"{r['ratio']:.3g}", goal, verdict).rstrip())
+
+
+def counted(workers):
+    return f"{workers} worker{'s' * (workers > 1)}" if workers > 0 else "default workers"
 
 
 def programs(row, figures_of):

@@ -16,7 +16,7 @@ class Peer:
     version: object = lambda: ""  # called for the version to print
     packages: tuple = ()  # Debian packages it needs, the compiler's included
     link: tuple = ()  # C and C++: linker flags. Rust: crates, as lines of [dependencies]
-    goals: dict = field(default_factory=dict)  # metric: greatest ratio that meets the goal
+    goals: dict = field(default_factory=dict)  # metric: greatest ratio that meets the goal, or {workers: that}
     constants: dict = field(default_factory=dict)  # metric: (value, unit), instead of a program
     note: str = ""  # what a reader of the figures must know
 
@@ -28,7 +28,7 @@ class Row:
     metrics: tuple  # names of the figures compared, as the programs print them; others are shown only
     peers: tuple
     rounds: int = 11
-    workers: tuple = (1,)  # numbers of workers to measure with, each on its own
+    workers: tuple = (1,)  # numbers of workers to measure with, each on its own; 0: the program's own default
     memory_gib: int = 0  # skip the row where less than this is free
 
 
@@ -97,4 +97,17 @@ MANY = Row(
     memory_gib=7,
 )
 
-ROWS = (SWITCH, YIELD, MANY)
+TOKIO_MT = tokio("rt-multi-thread", "sync", "time")
+
+YIELD_MN = Row(
+    "yield_mn",
+    "100 tasks that yield, 10,000 times each",
+    metrics=("yield_mn",),
+    peers=(
+        Peer("go", "yield_mn_go.go", **GO, goals={"yield_mn": 0.35}, note="runtime.Gosched"),
+        Peer("tokio", "yield_mn_tokio.rs", **TOKIO_MT, note="multi-threaded runtime, yield_now"),
+    ),
+    workers=(1, 2),
+)
+
+ROWS = (SWITCH, YIELD, MANY, YIELD_MN)

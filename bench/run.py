@@ -39,7 +39,7 @@ def parse(arguments):
 
 def list_rows():
     for row in ROWS:
-        print(f"{row.name:8} {row.title} (against {', '.join(peer.name for peer in row.peers)})")
+        print(f"{row.name:12} {row.title} (against {', '.join(peer.name for peer in row.peers)})")
 
 
 # ---- building ----
@@ -67,9 +67,9 @@ def build_all(rows, may_install):
 # ---- measuring ----
 
 def worker_env(workers):
-    """How each kind of program is told the number of workers."""
+    """How each kind of program is told the number of workers; 0: not at all."""
     names = ("BENCH_WORKERS", "GOMAXPROCS", "TOKIO_WORKER_THREADS", "RAYON_NUM_THREADS", "OMP_NUM_THREADS")
-    return {name: str(workers) for name in names}
+    return {name: str(workers) for name in names if workers > 0}
 
 
 def figures(output):
@@ -118,10 +118,16 @@ def compare(row, workers, ours, theirs_of):
                 yield result(row, metric, peer, workers, ours[metric], theirs[metric])
 
 
+def goal_of(peer, metric, workers):
+    """The greatest ratio that meets the goal with so many workers, or None."""
+    goal = peer.goals.get(metric)
+    return goal.get(workers) if isinstance(goal, dict) else goal
+
+
 def result(row, metric, peer, workers, ours, theirs):
     if ours[1] != theirs[1]:
         raise OursFailed(f"{row.name}: {metric} is in {ours[1]} here and in {theirs[1]} at {peer.name}")
-    ratio, goal = ours[0] / theirs[0], peer.goals.get(metric)
+    ratio, goal = ours[0] / theirs[0], goal_of(peer, metric, workers)
     return {
         "row": row.name if metric == row.name else f"{row.name}.{metric}", "peer": peer.name, "workers": workers,
         "ours": ours[0], "theirs": theirs[0], "unit": ours[1], "ratio": ratio,

@@ -5,10 +5,8 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"runtime"
 	"sync"
-	"time"
 )
 
 const (
@@ -32,14 +30,5 @@ func run(yields int) {
 
 func main() {
 	runtime.GOMAXPROCS(1)
-	run(yields / 10) // warm-up
-	quickest := time.Duration(math.MaxInt64)
-	for i := 0; i < times; i++ {
-		start := time.Now()
-		run(yields)
-		if taken := time.Since(start); taken < quickest {
-			quickest = taken
-		}
-	}
-	fmt.Printf("yield %.6g ns\n", float64(quickest.Nanoseconds())/(2*yields))
+	fmt.Printf("yield %.6g ns\n", quickestNs(run, yields, times)/(2*yields))
 }

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+
+// What all Go programs share; built together with each of them.
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Warm up, then do run(count) so many times: how long the quickest took.
+func quickestNs(run func(int), count, times int) float64 {
+	run(count / 10)
+	quickest := 0.0
+	for i := 0; i < times; i++ {
+		start := time.Now()
+		run(count)
+		if taken := float64(time.Since(start).Nanoseconds()); i == 0 || taken < quickest {
+			quickest = taken
+		}
+	}
+	return quickest
+}
+
+// End the program: the runner shows the message and calls the run failed.
+func check(ok bool, message string) {
+	if !ok {
+		fmt.Fprintln(os.Stderr, message)
+		os.Exit(1)
+	}
+}
+
+// A field of /proc/self/status that is given in kB, in bytes.
+func statusBytes(field string) float64 {
+	status, err := os.ReadFile("/proc/self/status")
+	check(err == nil, "cannot read /proc/self/status")
+	var kib float64
+	at := strings.Index(string(status), field+":")
+	fmt.Sscanf(string(status[at+len(field)+1:]), "%f", &kib)
+	return kib * 1024
+}
+
+// The whole process's memory, as so much a goroutine: resident, page tables, and both.
+func reportMemory(goroutines float64) {
+	resident, tables := statusBytes("VmRSS")/goroutines, statusBytes("VmPTE")/goroutines
+	fmt.Printf("resident %.6g bytes\ntables %.6g bytes\nmemory %.6g bytes\n", resident, tables, resident+tables)
+}
+
+// Processor time of the whole process, all threads.
+func cpuNs() float64 {
+	var usage syscall.Rusage
+	check(syscall.Getrusage(syscall.RUSAGE_SELF, &usage) == nil, "cannot read the processor time")
+	return float64(usage.Utime.Nano() + usage.Stime.Nano())
+}
