@@ -110,4 +110,15 @@ YIELD_MN = Row(
     workers=(1, 2),
 )
 
-ROWS = (SWITCH, YIELD, MANY, YIELD_MN)
+SPAWN_BATCH = Row(
+    "spawn_batch",
+    "one task spawns 100,000 that do nothing, and waits for all",
+    metrics=("spawn_batch",),
+    peers=(
+        Peer("go", "spawn_batch_go.go", **GO, goals={"spawn_batch": {2: 0.4}}, note="sync.WaitGroup"),
+        Peer("tokio", "spawn_batch_tokio.rs", **TOKIO_MT, goals={"spawn_batch": {2: 0.25}}, note="awaits the handles"),
+    ),
+    workers=(1, 2),
+)
+
+ROWS = (SWITCH, YIELD, MANY, YIELD_MN, SPAWN_BATCH)
