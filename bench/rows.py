@@ -121,4 +121,15 @@ SPAWN_BATCH = Row(
     workers=(1, 2),
 )
 
-ROWS = (SWITCH, YIELD, MANY, YIELD_MN, SPAWN_BATCH)
+SPAWN_JOIN = Row(
+    "spawn_join",
+    "one task spawns one and joins it, again and again",
+    metrics=("spawn_join",),
+    peers=(
+        Peer("tokio", "spawn_join_tokio.rs", **TOKIO_MT, goals={"spawn_join": {2: 0.5}}, note="awaits the handle"),
+        Peer("go", "spawn_join_go.go", **GO, note="by a channel, its quickest way"),
+    ),
+    workers=(1, 2),
+)
+
+ROWS = (SWITCH, YIELD, MANY, YIELD_MN, SPAWN_BATCH, SPAWN_JOIN)
