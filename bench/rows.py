@@ -132,4 +132,15 @@ SPAWN_JOIN = Row(
     workers=(1, 2),
 )
 
-ROWS = (SWITCH, YIELD, MANY, YIELD_MN, SPAWN_BATCH, SPAWN_JOIN)
+NURSERY = Row(
+    "nursery",
+    "a nursery opened, 1,000 tasks spawned into it and joined",
+    metrics=("nursery",),
+    peers=(
+        Peer("go", "nursery_go.go", **GO, note="sync.WaitGroup, and the first error"),
+        Peer("tokio", "nursery_tokio.rs", **TOKIO_MT, note="JoinSet"),
+    ),
+    workers=(1, 2),
+)
+
+ROWS = (SWITCH, YIELD, MANY, YIELD_MN, SPAWN_BATCH, SPAWN_JOIN, NURSERY)
