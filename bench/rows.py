@@ -143,4 +143,17 @@ NURSERY = Row(
     workers=(1, 2),
 )
 
-ROWS = (SWITCH, YIELD, MANY, YIELD_MN, SPAWN_BATCH, SPAWN_JOIN, NURSERY)
+SLEEP_1M = Row(
+    "sleep_1m",
+    "1,000,000 tasks that each sleep for 1 to 1,000 ms, until all have ended",
+    metrics=("wall", "cpu"),
+    peers=(
+        Peer("go", "sleep_1m_go.go", **GO, goals={"wall": 0.9, "cpu": 0.9}, note="time.Sleep"),
+        Peer("tokio", "sleep_1m_tokio.rs", **TOKIO_MT, note="its tasks have no stacks"),
+    ),
+    rounds=5,
+    workers=(2,),
+    memory_gib=7,
+)
+
+ROWS = (SWITCH, YIELD, MANY, YIELD_MN, SPAWN_BATCH, SPAWN_JOIN, NURSERY, SLEEP_1M)
