@@ -156,4 +156,19 @@ SLEEP_1M = Row(
     memory_gib=7,
 )
 
-ROWS = (SWITCH, YIELD, MANY, YIELD_MN, SPAWN_BATCH, SPAWN_JOIN, NURSERY, SLEEP_1M)
+PARKED_1M = Row(
+    "parked_1m",
+    "1,000,000 tasks that are all parked at once: time to create one, and its memory",
+    metrics=("create", "memory"),
+    peers=(
+        Peer("go", "parked_1m_go.go", **GO, goals={"create": 1.2}, note="on a channel; stacks that move and grow"),
+        Peer("goal", constants={"memory": (4900, "bytes")}, goals={"memory": 1.0},
+             note="a fixed figure, not measured: resident and page tables"),
+        Peer("tokio", "parked_1m_tokio.rs", **TOKIO_MT, note="on a Notify; its tasks have no stacks"),
+    ),
+    rounds=5,
+    workers=(2,),
+    memory_gib=7,
+)
+
+ROWS = (SWITCH, YIELD, MANY, YIELD_MN, SPAWN_BATCH, SPAWN_JOIN, NURSERY, SLEEP_1M, PARKED_1M)
