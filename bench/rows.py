@@ -171,4 +171,17 @@ PARKED_1M = Row(
     memory_gib=7,
 )
 
-ROWS = (SWITCH, YIELD, MANY, YIELD_MN, SPAWN_BATCH, SPAWN_JOIN, NURSERY, SLEEP_1M, PARKED_1M)
+STARTUP = Row(
+    "startup",
+    "a runtime created, one task run and joined, the runtime ended; once a process",
+    metrics=("startup",),
+    peers=(
+        Peer("tbb", "startup_tbb.cpp", package_version("libtbb-dev", "oneTBB"), ("g++", "libtbb-dev"), ("-ltbb",),
+             goals={"startup": 0.6}, note="the caller is one of its threads"),
+        Peer("goal", constants={"startup": (1, "ms")}, goals={"startup": 1.0}, note="a fixed figure, not measured"),
+    ),
+    rounds=21,
+    workers=(0,),
+)
+
+ROWS = (SWITCH, YIELD, MANY, YIELD_MN, SPAWN_BATCH, SPAWN_JOIN, NURSERY, SLEEP_1M, PARKED_1M, STARTUP)
