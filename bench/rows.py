@@ -184,4 +184,15 @@ STARTUP = Row(
     workers=(0,),
 )
 
-ROWS = (SWITCH, YIELD, MANY, YIELD_MN, SPAWN_BATCH, SPAWN_JOIN, NURSERY, SLEEP_1M, PARKED_1M, STARTUP)
+WAKE_LATENCY = Row(
+    "wake_latency",
+    "a thread unparks a task of an idle runtime: until the task runs",
+    metrics=("p50", "p99"),
+    peers=(
+        Peer("futex", "wake_latency_futex.c", kernel_version, ("gcc",), ("-lpthread",), goals={"p50": 1.2},
+             note="the limit: one thread wakes another by a bare futex"),
+    ),
+    workers=(2,),
+)
+
+ROWS = (SWITCH, YIELD, MANY, YIELD_MN, SPAWN_BATCH, SPAWN_JOIN, NURSERY, SLEEP_1M, PARKED_1M, STARTUP, WAKE_LATENCY)
