@@ -31,7 +31,13 @@ typedef struct cc_future_result {
 CC_API int cc_priv_async(cc_nursery *n, cc_priv_result *f, int (*fn)(void *args), const void *args, size_t size,
                          const cc_site *site);
 CC_API void cc_priv_await(cc_priv_result *f);
+CC_API int cc_priv_await_cancellable(cc_priv_result *f);
 CC_API int cc_priv_result_status(cc_priv_result *f);
+
+/* An expression whose value must be looked at. */
+CC_NODISCARD static inline int cc_priv_look_at(int rc) {
+    return rc;
+}
 
 CC_END_DECLS
 
@@ -158,6 +164,15 @@ CC_END_DECLS
 
 /* Wait for the function to return, whatever happens to the caller, and give its value. */
 #define cc_await(result) (cc_priv_await(&(result).cc_h), (result).cc_value)
+/* The same until the caller is cancelled or out of time: then *value is untouched, and the result, which must still
+ * outlive the nursery, may be awaited again.
+ *   Returns    0; -ECANCELED; -ETIMEDOUT. To be looked at. */
+#define cc_await_cancellable(result, value)                                                                            \
+    cc_priv_look_at(__extension__({                                                                                    \
+        int cc_code = cc_priv_await_cancellable(&(result).cc_h);                                                       \
+        if (cc_code == 0) *(value) = (result).cc_value;                                                                \
+        cc_code;                                                                                                       \
+    }))
 /* 0 if it returned, else what kept it from running. */
 #define cc_result_status(result) cc_priv_result_status(&(result).cc_h)
 

@@ -51,6 +51,12 @@ CC_API int cc_nursery_spawn(cc_nursery *n, int (*fn)(void *args), const void *ar
  *   Call from  its owner              Blocks: the caller only; not a cancellation point */
 CC_API int cc_nursery_wait(cc_nursery *n);
 
+/* The same, but as soon as the caller is cancelled, or out of time, it leaves those that still run to the closing
+ * brace. A child's error cancels the nursery, and so ends this at once; it is then what is returned.
+ *   Returns    0 all have ended; else as cc_nursery_wait, and some may still run
+ *   Call from  its owner              Blocks: the caller only; a cancellation point */
+CC_API CC_NODISCARD int cc_nursery_wait_cancellable(cc_nursery *n);
+
 /* Cancel its children, and theirs. */
 CC_API void cc_nursery_cancel(cc_nursery *n);
 

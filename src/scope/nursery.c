@@ -7,6 +7,11 @@
  *
  * sched/cancel.c says how cancellation reaches a child that waits, and goes on to the nurseries it has open.
  *
+ * The waits that can be cancelled are made so before their node is on a list, since a waker may decide them from then
+ * on; and who decides a wait on a list does so with the lock held, since a waiter that was cancelled passes through
+ * the lock to take its node off, and then leaves. Whether it got what it waited for is what it finds there, not how
+ * its wait was decided.
+ *
  * Prev: sched/cancel.c  Next: time/sleep.c */
 #include <ccrt/async.h>
 #include <ccrt/scope.h>
@@ -236,9 +241,8 @@ int cc_nursery_spawn(cc_nursery *n, int (*fn)(void *), const void *args, size_t 
 
 /* ---- waiting for them ---- */
 
-/* Whether there are children to wait for; then the node is on the list. */
-static bool wait_register(cc_nursery *n, struct cc__wait *w, struct cc__task *self, enum cc__deciders by) {
-    cc__wait_begin(w, self, by, n, "nursery");
+/* Whether there are children to wait for; then the node, of a wait that was begun, is on the list. */
+static bool wait_register(cc_nursery *n, struct cc__wait *w) {
     cc__waitlist_lock(waiters_of(n));
     bool wait = n->priv_live > 0;
     if (wait) cc__waitlist_append(waiters_of(n), w);
@@ -246,26 +250,61 @@ static bool wait_register(cc_nursery *n, struct cc__wait *w, struct cc__task *se
     return wait;
 }
 
-/* What its wait returns, once there are no children. */
-static int nursery_result(cc_nursery *n) {
-    cc__waitlist_lock(waiters_of(n)); /* the last child has left it */
+/* What its wait returns; its last child has left it once this has the lock. */
+static int wait_result(cc_nursery *n) {
+    cc__waitlist_lock(waiters_of(n));
     int rc = n->priv_error != 0 ? n->priv_error : cc__load_relaxed(cancelled_of(n));
     cc__waitlist_unlock(waiters_of(n));
     return rc;
 }
 
-int cc_nursery_wait(cc_nursery *n) {
+static struct cc__task *owner_or_die(const cc_nursery *n) {
     struct cc__task *self = self_or_die();
     CC_CHECK(n->priv_scope.owner == self, "a nursery was waited for by another than its owner");
-    struct cc__wait w;
+    return self;
+}
+
+/* Until when its children may go on. */
+static int64_t deadline_of(const cc_nursery *n) {
+    return cc__nursery_cancelled(n) != 0 ? CC__NEVER : n->priv_scope.deadline_ns;
+}
+
+int cc_nursery_wait(cc_nursery *n) {
+    struct cc__task *self = owner_or_die(n);
     for (;;) {
-        int64_t deadline = cc__nursery_cancelled(n) != 0 ? CC__NEVER : n->priv_scope.deadline_ns;
-        if (!wait_register(n, &w, self, deadline == CC__NEVER ? CC__BY_LIST : CC__BY_ANY)) break;
+        struct cc__wait w;
+        int64_t deadline = deadline_of(n);
+        cc__wait_begin(&w, self, deadline == CC__NEVER ? CC__BY_LIST : CC__BY_ANY, n, "nursery");
+        if (!wait_register(n, &w)) return wait_result(n);
         enum cc__outcome outcome = cc__wait_for(&w, deadline);
         if (deadline != CC__NEVER) cc__waitlist_leave(waiters_of(n), &w);
         if (outcome == CC__TIMED_OUT) cc__nursery_cancel(n, -ETIMEDOUT);
     }
-    return nursery_result(n);
+}
+
+/* Wait, with the node on a list, until something happens: whoever wakes, cancellation, a deadline, or nothing. */
+static void wait_listed(struct cc__wait *w, int64_t deadline_ns) {
+    struct cc__task *self = w->task;
+    cc__fence_full(); /* [CN1] W2: see sched/cancel.c */
+    if (cc__cancel_code(self) != 0) return;
+    int64_t scope_ns = self->scope == NULL ? CC__NEVER : self->scope->deadline_ns;
+    (void)cc__wait_for(w, scope_ns < deadline_ns ? scope_ns : deadline_ns);
+}
+
+int cc_nursery_wait_cancellable(cc_nursery *n) {
+    struct cc__task *self = owner_or_die(n);
+    for (;;) {
+        struct cc__wait w;
+        cc__wait_begin(&w, self, CC__BY_CANCEL, n, "nursery");
+        if (!wait_register(n, &w)) return wait_result(n);
+        wait_listed(&w, deadline_of(n));
+        cc__waitlist_leave(waiters_of(n), &w);
+        if (deadline_of(n) <= cc__now_ns()) cc__nursery_cancel(n, -ETIMEDOUT);
+        int code = cc__cancel_code(self);
+        if (code == 0) continue;
+        cc__cancel_pass_on(self); /* its children are told now, not when it waits next */
+        return cc__nursery_cancelled(n) != 0 ? wait_result(n) : code;
+    }
 }
 
 void cc_priv_nursery_leave(void *nursery) {
@@ -298,15 +337,41 @@ int cc_priv_async(cc_nursery *n, cc_priv_result *f, int (*fn)(void *), const voi
     return rc;
 }
 
-void cc_priv_await(cc_priv_result *f) {
-    struct cc__task *self = self_or_die();
-    struct cc__wait w;
-    cc__wait_begin(&w, self, CC__BY_LIST, f, "await");
+/* Whether it is still to come; then the node is on the list. */
+static bool await_register(cc_priv_result *f, struct cc__wait *w) {
     cc__waitlist_lock(awaiters_of(f));
-    bool done = f->priv_done != 0;
-    if (!done) cc__waitlist_append(awaiters_of(f), &w);
+    bool wait = f->priv_done == 0;
+    if (wait) cc__waitlist_append(awaiters_of(f), w);
     cc__waitlist_unlock(awaiters_of(f));
-    if (!done) cc__wait_for(&w, CC__NEVER);
+    return wait;
+}
+
+/* Take the node off. Whether it is there after all. */
+static bool await_leave(cc_priv_result *f, struct cc__wait *w) {
+    cc__waitlist_lock(awaiters_of(f));
+    cc__waitlist_remove(awaiters_of(f), w);
+    bool done = f->priv_done != 0;
+    cc__waitlist_unlock(awaiters_of(f));
+    return done;
+}
+
+void cc_priv_await(cc_priv_result *f) {
+    struct cc__wait w;
+    cc__wait_begin(&w, self_or_die(), CC__BY_LIST, f, "await");
+    if (await_register(f, &w)) cc__wait_for(&w, CC__NEVER);
+}
+
+int cc_priv_await_cancellable(cc_priv_result *f) {
+    struct cc__task *self = self_or_die();
+    for (;;) {
+        struct cc__wait w;
+        cc__wait_begin(&w, self, CC__BY_CANCEL, f, "await");
+        if (!await_register(f, &w)) return 0;
+        wait_listed(&w, CC__NEVER);
+        if (await_leave(f, &w)) return 0;
+        int code = cc__cancel_code(self);
+        if (code != 0) return code;
+    }
 }
 
 int cc_priv_result_status(cc_priv_result *f) {

@@ -4,6 +4,8 @@
  */
 #include "test.h"
 
+#include "base/atomic.h"
+
 #include <ccrt.h>
 
 typedef struct point {
@@ -79,5 +81,71 @@ static void a_spawn_that_failed_is_a_result(void **state) {
     }
 }
 
+/* Awaited until cancelled or out of time; the result comes later all the same. */
+CC_ASYNC(long, when_told, (_Atomic int *, go)) {
+    CC_SHIELD {
+        while (cc__load_acquire(go) == 0) cc_sleep_ms(1);
+    }
+    return 49;
+}
+CC_TASK(awaits_a_while, (shared_result *, f), (_Atomic int *, begun), (_Atomic int *, cancelled)) {
+    long value = 1;
+    cc__add_acq_rel(begun, 1);
+    int rc = cc_await_cancellable(*f, &value);
+    if (rc == -ECANCELED && value == 1) cc__add_acq_rel(cancelled, 1);
+    return rc == 0 && value != 49 ? -EIO : rc;
+}
+static void awaiting_can_be_cancelled(void **state) {
+    (void)state;
+    for (size_t i = 0; i < test_scaled(50) + 1; i++) {
+        shared_result f;
+        _Atomic int go = 0, begun = 0, cancelled = 0;
+        long value = 0;
+        CC_NURSERY(n) {
+            cc_async(n, f, when_told, &go);
+            CC_DEADLINE_MS(1) {
+                assert_int_equal(cc_await_cancellable(f, &value), -ETIMEDOUT);
+                assert_int_equal(cc_await_cancellable(f, &value), -ETIMEDOUT);
+            }
+            CC_NURSERY(waiters) {
+                for (int k = 0; k < 5; k++) cc_spawn(waiters, awaits_a_while, &f, &begun, &cancelled);
+                while (cc__load_acquire(&begun) < 5) cc_yield();
+                cc_nursery_cancel(waiters);
+            }
+            assert_int_equal(cc__load_relaxed(&cancelled), 5);
+            assert_int_equal(value, 0);
+            cc__store_release(&go, 1);
+            assert_int_equal(cc_await_cancellable(f, &value), 0);
+            CC_DEADLINE_MS(0) {
+                assert_int_equal(cc_await_cancellable(f, &value), 0); /* what is there is given */
+            }
+        }
+        assert_int_equal(value, 49);
+    }
+}
+
+/* The result comes while those who wait for it are cancelled: each gets one of the two. */
+static void results_and_cancellation_meet(void **state) {
+    (void)state;
+    for (size_t i = 0; i < test_scaled(2000) + 1; i++) {
+        shared_result f;
+        _Atomic int go = 0, begun = 0, cancelled = 0;
+        int rc = 1;
+        CC_NURSERY(n) {
+            cc_async(n, f, when_told, &go);
+            CC_NURSERY(waiters) {
+                for (int k = 0; k < 6; k++) cc_spawn(waiters, awaits_a_while, &f, &begun, &cancelled);
+                for (int k = 0; k < 3; k++) cc_spawn(waiters, awaits, &f);
+                cc__store_release(&go, 1);
+                if (i % 2 == 0) cc_yield();
+                if (i % 3 == 0) cc_nursery_cancel(waiters);
+                rc = cc_nursery_wait(waiters);
+            }
+        }
+        assert_true(rc == 0 || (i % 3 == 0 && rc == -ECANCELED));
+    }
+}
+
 TEST_MAIN(cmocka_unit_test(results_in_any_order), cmocka_unit_test(many_await_one),
-          cmocka_unit_test(a_spawn_that_failed_is_a_result))
+          cmocka_unit_test(a_spawn_that_failed_is_a_result), cmocka_unit_test(awaiting_can_be_cancelled),
+          cmocka_unit_test(results_and_cancellation_meet))

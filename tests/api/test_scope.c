@@ -285,10 +285,93 @@ static void arguments_are_copied(void **state) {
     assert_int_equal(in_a_task(arguments), 0);
 }
 
+/* The wait that can be cancelled ends at the first error, at a deadline, and with all children; the brace joins. */
+CC_TASK(stubborn, (_Atomic int *, go), (_Atomic int *, ended)) {
+    CC_SHIELD {
+        while (cc__load_acquire(go) == 0) cc_sleep_ms(1);
+    }
+    cc__add_acq_rel(ended, 1);
+    return 0;
+}
+static int cancellable_wait(void) {
+    _Atomic int go = 0, ended = 0;
+    int rc = 1;
+    CC_NURSERY(n) {
+        cc_spawn(n, stubborn, &go, &ended);
+        cc_spawn(n, fails, -EIO);
+        rc = cc_nursery_wait_cancellable(n);
+        if (rc != -EIO || cc__load_acquire(&ended) != 0) return 1;
+        if (cc_nursery_wait_cancellable(n) != -EIO) return 2; /* again: at once */
+        cc__store_release(&go, 1);
+    }
+    if (cc__load_relaxed(&ended) != 1) return 3;
+    cc__store_release(&go, 0);
+    CC_DEADLINE_MS(5) {
+        CC_NURSERY(n) {
+            cc_spawn(n, stubborn, &go, &ended);
+            rc = cc_nursery_wait_cancellable(n);
+            if (rc != -ETIMEDOUT || cc__load_acquire(&ended) != 1) return 4;
+            if (cc_spawn(n, adds, &ended, 10) != -ECANCELED) return 5; /* its time is over for all of them */
+            cc__store_release(&go, 1);
+        }
+    }
+    cc__store_release(&go, 0);
+    CC_NURSERY(n) {
+        cc_spawn(n, stubborn, &go, &ended);
+        CC_DEADLINE_MS(5) {
+            rc = cc_nursery_wait_cancellable(n);
+            if (rc != -ETIMEDOUT || cc__load_acquire(&ended) != 2) return 6;
+        }
+        cc__store_release(&go, 1);
+        rc = cc_nursery_wait_cancellable(n); /* the deadline was the owner's alone */
+    }
+    return rc == 0 && cc__load_relaxed(&ended) == 3 ? 0 : 7;
+}
+static void a_wait_can_be_cancelled(void **state) {
+    (void)state;
+    assert_int_equal(cancellable_wait(), 0);
+    for (size_t i = 0; i < test_scaled(20) + 1; i++) assert_int_equal(in_a_task(cancellable_wait), 0);
+}
+
+/* Cancelled from above: the owner returns, and has told its own children, which wait, before that. */
+CC_TASK(owner, (_Atomic int *, begun), (_Atomic int *, cancelled), (bool, shield)) {
+    int rc = 1;
+    CC_NURSERY(n) {
+        cc_spawn(n, sleeps, 60000, cancelled);
+        cc__add_acq_rel(begun, 1);
+        if (shield) {
+            cc_spawn(n, fails, 0);
+            CC_SHIELD {
+                rc = cc_nursery_wait_cancellable(n); /* not delivered here: until all have ended */
+            }
+            if (cc__load_relaxed(cancelled) == 0) rc = 1;
+        } else {
+            rc = cc_nursery_wait_cancellable(n);
+        }
+    }
+    return rc == -ECANCELED ? 0 : -EIO;
+}
+static int cancelled_from_above(void) {
+    _Atomic int begun = 0, cancelled = 0;
+    int rc = 0;
+    CC_NURSERY(n) {
+        for (int i = 0; i < 4; i++) cc_spawn(n, owner, &begun, &cancelled, i % 2 == 1);
+        while (cc__load_acquire(&begun) < 4) cc_yield();
+        cc_nursery_cancel(n);
+        rc = cc_nursery_wait(n);
+    }
+    return rc == -ECANCELED && cc__load_relaxed(&cancelled) == 4 ? 0 : 1;
+}
+static void a_wait_is_cancelled_from_above(void **state) {
+    (void)state;
+    for (size_t i = 0; i < test_scaled(200) + 1; i++) assert_int_equal(in_a_task(cancelled_from_above), 0);
+}
+
 /* What aborts a child of fork() comes first: after a runtime has started, a child may call nothing. */
 TEST_MAIN(cmocka_unit_test(shields_have_a_limit), cmocka_unit_test(every_child_is_joined),
           cmocka_unit_test(the_first_error_cancels), cmocka_unit_test(collecting_lets_the_others_go_on),
           cmocka_unit_test(leaving_early_cancels_and_joins), cmocka_unit_test(cancellation_goes_down_the_tree),
           cmocka_unit_test(deadlines_nest), cmocka_unit_test(nurseries_inherit_deadlines),
           cmocka_unit_test(shields_hold), cmocka_unit_test(children_spawn_siblings),
-          cmocka_unit_test(arguments_are_copied))
+          cmocka_unit_test(arguments_are_copied), cmocka_unit_test(a_wait_can_be_cancelled),
+          cmocka_unit_test(a_wait_is_cancelled_from_above))
