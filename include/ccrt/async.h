@@ -100,7 +100,10 @@ CC_END_DECLS
         (void)cc_a;                                                                                                    \
         return name ARGS;                                                                                              \
     }                                                                                                                  \
-    CC_PRIV_UNUSED static inline int name##_cc_go GO {                                                                 \
+    CC_PRIV_UNUSED static inline struct name##_cc_args name##_cc_pack PARAMS {                                         \
+        struct name##_cc_args cc_v;                                                                                    \
+        SETS return cc_v;                                                                                              \
+    } CC_PRIV_UNUSED static inline int name##_cc_go GO {                                                               \
         struct name##_cc_args cc_v;                                                                                    \
         SETS return cc_nursery_spawn(cc_n, name##_cc_run, &cc_v, sizeof cc_v, cc_at);                                  \
     }                                                                                                                  \

@@ -12,7 +12,7 @@
  * the lock to take its node off, and then leaves. Whether it got what it waited for is what it finds there, not how
  * its wait was decided.
  *
- * Prev: sched/cancel.c  Next: time/sleep.c */
+ * Prev: sched/cancel.c  Next: scope/combine.c */
 #include <ccrt/async.h>
 #include <ccrt/scope.h>
 
