@@ -14,6 +14,7 @@
 #include "ccrt/combine.h"
 #include "ccrt/defs.h"
 #include "ccrt/error.h"
+#include "ccrt/lambda.h"
 #include "ccrt/local.h"
 #include "ccrt/main.h"
 #include "ccrt/park.h"

@@ -30,6 +30,7 @@ typedef struct cc_future_result {
 
 CC_API int cc_priv_async(cc_nursery *n, cc_priv_result *f, int (*fn)(void *args), const void *args, size_t size,
                          const cc_site *site);
+CC_API int cc_priv_result_fail(cc_priv_result *f, int rc); /* nothing was spawned; returns rc */
 CC_API void cc_priv_await(cc_priv_result *f);
 CC_API int cc_priv_await_cancellable(cc_priv_result *f);
 CC_API int cc_priv_result_status(cc_priv_result *f);
@@ -43,9 +44,10 @@ CC_END_DECLS
 
 /* ---- lists of parameters ---- */
 
-/* 0 for one argument, N for more (up to 10). */
-#define CC_PRIV_SOME(...) CC_PRIV_SOME_(__VA_ARGS__, N, N, N, N, N, N, N, N, N, 0, )
-#define CC_PRIV_SOME_(a, b, c, d, e, f, g, h, i, j, some, ...) some
+/* Of a name and parameters: 0 for the name alone, N with up to 8 parameters, MANY with more (up to 16). */
+#define CC_PRIV_SOME(...)                                                                                              \
+    CC_PRIV_SOME_(__VA_ARGS__, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, N, N, N, N, N, N, N, N, 0, )
+#define CC_PRIV_SOME_(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, some, ...) some
 #define CC_PRIV_COUNT(...) CC_PRIV_COUNT_(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1, )
 #define CC_PRIV_COUNT_(a, b, c, d, e, f, g, h, count, ...) count
 
@@ -81,11 +83,25 @@ CC_END_DECLS
 
 #define CC_PRIV_UNUSED __attribute__((unused))
 
+/* What stands for a function with too many parameters, and the check that arguments may be copied byte by byte. */
+#ifdef __cplusplus
+#define CC_PRIV_ASSERT static_assert
+#define CC_PRIV_BYTES(type)                                                                                            \
+    static_assert(__is_trivially_copyable(type), "ccrt: parameters of tasks are copied byte by byte; see lambda.h")
+#else
+#define CC_PRIV_ASSERT _Static_assert
+#define CC_PRIV_BYTES(type) (void)0
+#endif
+#define CC_PRIV_TOO_MANY(R, name)                                                                                      \
+    CC_PRIV_ASSERT(0, "ccrt: " #name " has more than 8 parameters; pass a struct");                                    \
+    static R name(void)
+
 /* ---- int functions ---- */
 
 #define CC_TASK(...) CC_PRIV_CAT(CC_PRIV_TASK_, CC_PRIV_SOME(__VA_ARGS__))(__VA_ARGS__)
 #define CC_PRIV_TASK_0(name)                                                                                           \
     CC_PRIV_TASK(name, char cc_none;, (void), (), cc_v.cc_none = 0;, (const cc_site *cc_at, cc_nursery *cc_n))
+#define CC_PRIV_TASK_MANY(name, ...) CC_PRIV_TOO_MANY(int, name)
 #define CC_PRIV_TASK_N(name, ...)                                                                                      \
     CC_PRIV_TASK(name, CC_PRIV_EACH(CC_PRIV_FIELD, __VA_ARGS__), (CC_PRIV_LIST(CC_PRIV_PARAM, __VA_ARGS__)),           \
                  (CC_PRIV_LIST(CC_PRIV_ARG, __VA_ARGS__)), CC_PRIV_EACH(CC_PRIV_SET, __VA_ARGS__),                     \
@@ -100,12 +116,15 @@ CC_END_DECLS
         (void)cc_a;                                                                                                    \
         return name ARGS;                                                                                              \
     }                                                                                                                  \
-    CC_PRIV_UNUSED static inline struct name##_cc_args name##_cc_pack PARAMS {                                         \
+    CC_PRIV_UNUSED static inline int name##_cc_go GO {                                                                 \
         struct name##_cc_args cc_v;                                                                                    \
-        SETS return cc_v;                                                                                              \
-    } CC_PRIV_UNUSED static inline int name##_cc_go GO {                                                               \
-        struct name##_cc_args cc_v;                                                                                    \
+        CC_PRIV_BYTES(struct name##_cc_args);                                                                          \
         SETS return cc_nursery_spawn(cc_n, name##_cc_run, &cc_v, sizeof cc_v, cc_at);                                  \
+    }                                                                                                                  \
+    typedef struct name##_cc_args name##_cc_packed;                                                                    \
+    CC_PRIV_UNUSED static inline name##_cc_packed name##_cc_pack PARAMS {                                              \
+        name##_cc_packed cc_v;                                                                                         \
+        SETS return cc_v;                                                                                              \
     }                                                                                                                  \
     static int name PARAMS
 
@@ -113,6 +132,7 @@ CC_END_DECLS
 #define cc_spawn(n, ...) CC_PRIV_CAT(CC_PRIV_GO_, CC_PRIV_SOME(__VA_ARGS__))(n, __VA_ARGS__)
 #define CC_PRIV_GO_0(n, f) f##_cc_go(CC_SITE(#f), n)
 #define CC_PRIV_GO_N(n, f, ...) f##_cc_go(CC_SITE(#f), n, __VA_ARGS__)
+#define CC_PRIV_GO_MANY(n, f, ...) f##_cc_go(CC_SITE(#f), n, __VA_ARGS__)
 
 /* ---- functions with results ---- */
 
@@ -123,18 +143,19 @@ CC_END_DECLS
     }
 
 #ifdef __cplusplus
-#define CC_PRIV_ZERO(type, at) (*(at) = type())
-#else
 #define CC_PRIV_ZERO(type, at)                                                                                         \
     do {                                                                                                               \
-        static const type cc_zero;                                                                                     \
-        *(at) = cc_zero;                                                                                               \
+        typedef type cc_type;                                                                                          \
+        *(at) = cc_type();                                                                                             \
     } while (0)
+#else
+#define CC_PRIV_ZERO(type, at) __builtin_memset((at), 0, sizeof *(at))
 #endif
 
 #define CC_ASYNC(R, ...) CC_PRIV_CAT(CC_PRIV_ASYNC_, CC_PRIV_SOME(__VA_ARGS__))(R, __VA_ARGS__)
 #define CC_PRIV_ASYNC_0(R, name)                                                                                       \
     CC_PRIV_ASYNC(R, name, , (void), (), , (const cc_site *cc_at, cc_nursery *cc_n, cc_priv_result *cc_f, R *cc_r))
+#define CC_PRIV_ASYNC_MANY(R, name, ...) CC_PRIV_TOO_MANY(R, name)
 #define CC_PRIV_ASYNC_N(R, name, ...)                                                                                  \
     CC_PRIV_ASYNC(R, name, CC_PRIV_EACH(CC_PRIV_FIELD, __VA_ARGS__), (CC_PRIV_LIST(CC_PRIV_PARAM, __VA_ARGS__)),       \
                   (CC_PRIV_LIST(CC_PRIV_ARG, __VA_ARGS__)), CC_PRIV_EACH(CC_PRIV_SET, __VA_ARGS__),                    \
@@ -155,6 +176,7 @@ CC_END_DECLS
         struct name##_cc_args cc_v;                                                                                    \
         cc_v.cc_ret = cc_r;                                                                                            \
         CC_PRIV_ZERO(R, cc_r);                                                                                         \
+        CC_PRIV_BYTES(struct name##_cc_args);                                                                          \
         SETS return cc_priv_async(cc_n, cc_f, name##_cc_run, &cc_v, sizeof cc_v, cc_at);                               \
     }                                                                                                                  \
     static R name PARAMS
@@ -164,6 +186,7 @@ CC_END_DECLS
 #define cc_async(n, result, ...) CC_PRIV_CAT(CC_PRIV_AGO_, CC_PRIV_SOME(__VA_ARGS__))(n, result, __VA_ARGS__)
 #define CC_PRIV_AGO_0(n, result, f) f##_cc_go(CC_SITE(#f), n, &(result).cc_h, &(result).cc_value)
 #define CC_PRIV_AGO_N(n, result, f, ...) f##_cc_go(CC_SITE(#f), n, &(result).cc_h, &(result).cc_value, __VA_ARGS__)
+#define CC_PRIV_AGO_MANY(n, result, f, ...) f##_cc_go(CC_SITE(#f), n, &(result).cc_h, &(result).cc_value, __VA_ARGS__)
 
 /* Wait for the function to return, whatever happens to the caller, and give its value. */
 #define cc_await(result) (cc_priv_await(&(result).cc_h), (result).cc_value)

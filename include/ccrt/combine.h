@@ -56,6 +56,7 @@ CC_END_DECLS
     { f##_cc_run, (struct f##_cc_args[1]){f##_cc_pack()}, 0 }
 #define CC_PRIV_BRANCH_N(f, ...)                                                                                       \
     { f##_cc_run, (struct f##_cc_args[1]){f##_cc_pack(__VA_ARGS__)}, 0 }
+#define CC_PRIV_BRANCH_MANY(f, ...) CC_PRIV_BRANCH_N(f, __VA_ARGS__)
 #endif
 
 #endif /* CCRT_COMBINE_H */

@@ -39,8 +39,8 @@ typedef struct cc_nursery {
     const char *priv_file;
 } cc_nursery;
 
-/* Start fn(args) as a child; size bytes of args are copied. site: CC_SITE("name"), or NULL. Typed spawns are made of
- * it.
+/* Start fn(args) as a child; size bytes of args are copied, to a place aligned as by malloc(). site: CC_SITE("name"),
+ * or NULL. Typed spawns are made of it.
  *   Returns    0; -ENOMEM; -ECANCELED the nursery was cancelled; a failed spawn ran nothing
  *   Call from  the owner, or a child, or anyone the nursery outlives */
 CC_API int cc_nursery_spawn(cc_nursery *n, int (*fn)(void *args), const void *args, size_t size, const cc_site *site);

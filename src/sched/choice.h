@@ -30,6 +30,10 @@ static inline int64_t cc__choice_now(void) {
     return cc__now_ns();
 }
 
+static inline uint64_t cc__choice_cycles(void) {
+    return cc__cycles();
+}
+
 /* How long the last searcher looks on before it sleeps, and how long a slot must lie before it is stolen. */
 static inline int64_t cc__choice_spin_ns(void) {
     return 50000;

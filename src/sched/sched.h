@@ -86,7 +86,7 @@ struct cc__worker {
     uint32_t lifo_streak;   /* taken from the slot in a row */
     uint32_t until_look;    /* picks until the next look at what is not local */
     uint32_t look_every;    /* of late */
-    int64_t looked_ns;      /* when that was */
+    uint64_t looked;        /* when that was, in cycles */
     struct cc__fiber *root; /* the thread's own stack, where it searches and sleeps */
     struct cc__task *next;  /* handed over by a task that ends: it goes first */
     enum cc__left left;
@@ -109,8 +109,8 @@ struct cc__worker {
 
     /* What others touch, each on lines of its own. */
     struct cc__task *_Atomic lifo __attribute__((aligned(CC__FALSE_SHARING))); /* W: owner; thieves by CAS. [RQ3] */
-    struct cc__runq begun __attribute__((aligned(CC__FALSE_SHARING)));         /* tasks that have run before */
-    struct cc__runq fresh __attribute__((aligned(CC__FALSE_SHARING)));         /* those that have not */
+    struct cc__runq begun __attribute__((aligned(CC__FALSE_SHARING)));         /* tasks that were woken */
+    struct cc__runq fresh __attribute__((aligned(CC__FALSE_SHARING)));         /* new ones, and those that yielded */
     struct cc__task *_Atomic mail __attribute__((aligned(CC__FALSE_SHARING))); /* pinned ones.  [IB1] */
     struct cc__task *_Atomic post; /* others, that anyone may take.  W: any thread.  [IB1] */
     struct cc__timers timers __attribute__((aligned(CC__FALSE_SHARING)));

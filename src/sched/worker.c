@@ -3,13 +3,13 @@
  *
  * Order: high priority; what a task that ended handed over, or the slot (three times in a row at most, then it goes
  * to the tail of its ring, or two tasks that wake each other would keep all others out); the ring of tasks that were
- * begun, then the ring of those that were not; pinned tasks; the global queue in a batch; timers that are due; then
- * other workers' (steal.c), and low priority when there is nothing else. One time in eight the first and the second
- * of two go the other way, so that neither high priority nor begun work keeps the rest out for ever.
+ * begun and woken, then the ring of those that are new or yielded; pinned tasks; the global queue in a batch; timers
+ * that are due; then other workers' (steal.c), and low priority when there is nothing else. One time in eight the first
+ * and the second of two go the other way, so that neither high priority nor begun work keeps the rest out for ever.
  *
  * Every 61st task, or every half millisecond where tasks take longer than that allows, the timers, the pinned and the
- * global queue come first, so that no local crowd starves them. The clock is read at these looks only: how many
- * tasks there are between two is guessed from the time since the last.
+ * global queue come first, so that no local crowd starves them. Cycles are read at these looks only: how many tasks
+ * there are between two is guessed from those since the last.
  *
  * Prev: sched/inbox.c  Next: sched/steal.c */
 #include "sched.h"
@@ -19,7 +19,7 @@
 #include "../plat/thread.h"
 #include "choice.h"
 
-enum { LOOK_EVERY_MAX = 61, LOOK_NS = 500000, LIFO_MAX = 3, OTHER_WAY_EVERY = 8 };
+enum { LOOK_EVERY_MAX = 61, LOOK_CYCLES = 1500000, LIFO_MAX = 3, OTHER_WAY_EVERY = 8 };
 
 bool cc__worker_expire(struct cc__timers *s, int64_t *now) {
     int64_t next = cc__load_relaxed(&s->next_ns);
@@ -76,15 +76,16 @@ static void open_post(struct cc__worker *w) {
 }
 
 /* How many tasks to the next look: as many as would take half a millisecond, at the rate of late. */
-static uint32_t next_look(uint32_t picks, int64_t took_ns) {
-    int64_t n = took_ns <= 0 ? LOOK_EVERY_MAX : (int64_t)picks * LOOK_NS / took_ns;
+static uint32_t next_look(uint32_t picks, uint64_t took) {
+    uint64_t n = took == 0 ? LOOK_EVERY_MAX : (uint64_t)picks * LOOK_CYCLES / took;
     return n < 1 ? 1 : n > LOOK_EVERY_MAX ? LOOK_EVERY_MAX : (uint32_t)n;
 }
 
 static CC__COLD struct cc__task *look_around(struct cc__worker *w) {
-    int64_t now = cc__choice_now();
-    w->look_every = w->until_look = next_look(w->look_every, now - w->looked_ns);
-    w->looked_ns = now;
+    uint64_t cycles = cc__choice_cycles();
+    int64_t now = 0;
+    w->look_every = w->until_look = next_look(w->look_every, cycles - w->looked);
+    w->looked = cycles;
     cc__worker_expire(&w->timers, &now);
     open_post(w);
     struct cc__task *t = take_pinned(w);

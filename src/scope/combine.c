@@ -59,7 +59,8 @@ static void start(struct group *g, cc_branch *b, size_t n) {
     int rc = 0;
     for (size_t i = 0; i < n; i++) {
         struct job j = {.group = g, .branch = &b[i], .index = (int)i};
-        if (rc == 0 || g->kind == KIND_ANY) rc = cc_nursery_spawn(g->nursery, branch_main, &j, sizeof j, "branch");
+        if (rc == 0 || g->kind == KIND_ANY)
+            rc = cc_nursery_spawn(g->nursery, branch_main, &j, sizeof j, CC_SITE("branch"));
         if (rc == 0) continue;
         b[i].result = rc;
         if (rc == -ECANCELED) continue; /* it is decided: the rest is not needed */

@@ -21,6 +21,7 @@
 #include "../sched/sched.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -187,6 +188,9 @@ static void *child_main(void *arg) {
     return NULL;
 }
 
+/* As well aligned as malloc() does it: for any type that is not aligned by hand. */
+_Static_assert(offsetof(struct cc__task, args) % _Alignof(max_align_t) == 0, "arguments in the record are aligned");
+
 static int child_arguments(struct cc__task *t, const void *args, size_t size) {
     if (size > sizeof t->args) {
         t->heap = malloc(size);
@@ -334,6 +338,12 @@ int cc_priv_async(cc_nursery *n, cc_priv_result *f, int (*fn)(void *), const voi
     memset(f, 0, sizeof *f);
     int rc = nursery_spawn(n, f, fn, args, size, site);
     if (rc != 0) result_set(f, rc);
+    return rc;
+}
+
+int cc_priv_result_fail(cc_priv_result *f, int rc) {
+    memset(f, 0, sizeof *f);
+    result_set(f, rc);
     return rc;
 }
 

@@ -82,9 +82,12 @@ static void joining_oneself(void **state) {
 static void absurd_task_attributes(void **state) {
     (void)state;
     const cc_task_attr bad[] = {
-        {.priority = -1},          {.priority = 3},
-        {.priority = INT_MAX},     {.priority = INT_MIN},
-        {.stack_bytes = SIZE_MAX}, {.stack_bytes = SIZE_MAX / 2 + 1},
+        {.priority = -1},
+        {.priority = 3},
+        {.priority = INT_MAX},
+        {.priority = INT_MIN},
+        {.stack_bytes = SIZE_MAX},
+        {.stack_bytes = SIZE_MAX / 2 + 1},
         {.stack_bytes = SIZE_MAX - 4095},
     };
     for (size_t i = 0; i < TEST_COUNT_OF(bad); i++) {
@@ -219,7 +222,7 @@ static void task_destroys_its_runtime(void *arg) {
 }
 static void runtimes_are_destroyed_from_outside(void **state) {
     (void)state;
-    test_aborts(task_destroys_its_runtime, NULL, "a runtime was destroyed by a task");
+    test_aborts(task_destroys_its_runtime, NULL, "a runtime was ended by a task");
 }
 
 static void leaves_the_outer_scope(void *arg) {

@@ -319,7 +319,7 @@ static void lesson_17_failing_tasks_complete_their_group(void **state) {
     test_on_all(groups_with_failures);
 }
 
-/* ---- lessons 18 and 19: a lock made of parking, 1000 contenders, whose nodes die as soon as they are signalled ---- */
+/* ---- lessons 18 and 19: a lock made of parking, 1000 contenders, whose nodes die when they are signalled ---- */
 
 struct contender {
     struct contender *next;

@@ -114,7 +114,8 @@ CC_TASK(adds, (_Atomic long *, sum), (long, n)) {
     cc__add_relaxed(sum, n);
     return 0;
 }
-CC_TASK(spawns_many, (cc_nursery *, into), (_Atomic long *, ran), (_Atomic long *, accepted), (_Atomic long *, refused)) {
+CC_TASK(spawns_many, (cc_nursery *, into), (_Atomic long *, ran), (_Atomic long *, accepted),
+        (_Atomic long *, refused)) {
     for (int i = 0; i < 40; i++) {
         int rc = cc_spawn(into, adds, ran, 1);
         test_must(rc == 0 || rc == -ECANCELED);

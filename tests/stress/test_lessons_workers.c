@@ -204,7 +204,7 @@ static void lesson_28_few_wakes_find_nothing(void **state) {
         cc__store_relaxed(&wakes, 0);
         test_on_workers(test_workers[w], pairs, NULL);
         long alone = cc__load_relaxed(&wakes); /* the spawner runs its one child itself: all of these find nothing */
-        print_message("%ld workers: bursts: %ld wakes, %ld finds; %ld pairs: %ld wakes\n", workers, woken, found, spawns,
+        print_message("%ld workers: %ld wakes, %ld finds; %ld pairs: %ld wakes\n", workers, woken, found, spawns,
                       alone);
         assert_true(woken <= 2 * found + 3 * workers); /* starting and ending the runtime wakes each once */
         assert_true(alone <= spawns / 2 + 3 * workers);
@@ -298,7 +298,7 @@ static void lesson_32_deadlines_among_the_parked(void **state) {
 
 TEST_MAIN(cmocka_unit_test(lesson_21_23_24_work_for_those_about_to_sleep),
           cmocka_unit_test(lesson_23_timers_for_those_about_to_sleep),
-          cmocka_unit_test(lesson_22_children_run_on_all_workers), cmocka_unit_test(lesson_26_a_held_workers_queue_is_run),
-          cmocka_unit_test(lesson_28_few_wakes_find_nothing), cmocka_unit_test(lesson_30_no_safety_net),
-          cmocka_unit_test(lesson_31_a_hundred_thousand_sleepers),
+          cmocka_unit_test(lesson_22_children_run_on_all_workers),
+          cmocka_unit_test(lesson_26_a_held_workers_queue_is_run), cmocka_unit_test(lesson_28_few_wakes_find_nothing),
+          cmocka_unit_test(lesson_30_no_safety_net), cmocka_unit_test(lesson_31_a_hundred_thousand_sleepers),
           cmocka_unit_test(lesson_32_deadlines_among_the_parked))

@@ -18,6 +18,7 @@ import tidy  # noqa: E402 (needs the path)
 from tree import Tree  # noqa: E402
 
 LICENCE = "/* SPDX-License-Identifier: MIT */\n"
+INLINE = "template <class F> int go(F f) {\n    return f();\n}\n"
 MARK = "TO" + "DO"  # in halves: this file is looked at too
 
 
@@ -117,6 +118,8 @@ CASES = {
     "names": [
         ({"include/ccrt/a.h": "CC_API int start(void);\n"}, ["include/ccrt/a.h:1"]),
         ({"include/ccrt/a.h": "CC_API int cc__start(void);\n"}, ["include/ccrt/a.h:1"]),
+        ({"include/ccrt/a.h": "namespace ccrt {\n" + INLINE + "} /* namespace ccrt */\n" + INLINE},
+         ["include/ccrt/a.h:6"]),
         ({"include/ccrt/a.h": "#define MAX 3\nstruct thing {\n};\nenum { RED, CC_BLUE };\n"},
          ["include/ccrt/a.h:1", "include/ccrt/a.h:2", "include/ccrt/a.h:4"]),
         ({"include/ccrt/a.h": "typedef struct cc_a_t cc_a_t;\ntypedef struct cc_b {\n    int x;\n} cc_b_t;\n"},
@@ -171,6 +174,11 @@ CASES = {
          ["include/ccrt/a.h:1"]),
         ({"include/ccrt/a.h": "\n#define cc_go(x) (x)\n", "tests/api/test_a.c": ""}, ["include/ccrt/a.h:2"]),
         ({"include/ccrt/a.h": "", "tests/unit/test_a.c": ""}, ["include/ccrt/a.h:1"]),
+        ({"include/ccrt/a.h": "namespace ccrt {\n" + INLINE + "} /* namespace ccrt */\n",
+          "tests/api/test_a.cpp": "go(1);\n"},
+         ["include/ccrt/a.h:2"]),
+        ({"include/ccrt/a.h": "namespace ccrt {\nnamespace priv {\n" + INLINE + "} /* namespace priv */\n" + INLINE +
+          "} /* namespace ccrt */\n", "tests/api/test_a.cpp": "ccrt::go(1);\n"}, []),
         ({"include/ccrt/error.h": "", "tests/api/test_error.c": ""}, ["include/ccrt/error.h:1"]),
         ({"include/ccrt/a.h": "CC_API int cc_a(void);\n#define cc_go(x) cc_priv_go(x)\nCC_API int cc_priv_go(int x);\n",
           "tests/api/test_a.c": "int x = cc_a();\n", "examples/01.c": "int x = cc_go(1);\n",

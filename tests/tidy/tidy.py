@@ -236,7 +236,7 @@ def names_public(f):
         if found and not found.group(1).startswith(("CC_", "cc_", "CCRT_")):
             yield f, line, f"public macro {found.group(1)}. Begin its name with CC_ or cc_."
     for item in f.items:
-        if item.function and not item.function.startswith(("cc_", "CC_")):
+        if item.function and not item.space.startswith("ccrt") and not item.function.startswith(("cc_", "CC_")):
             yield f, item.line, f"public function {item.function}. Begin its name with cc_."
         elif item.function and item.function.startswith("cc__"):
             yield f, item.line, f"{item.function} in a public header. What a public macro calls is named cc_priv_."
@@ -351,18 +351,21 @@ UNIT_TESTED = ("error", "version")  # headers tested beside the file they declar
 
 def public_functions(f):
     """(name, line) of what a public header offers to call."""
-    found = [(i.function, i.line) for i in f.items if i.function]
+    found = [(f"{i.space}::{i.function}" if i.space else i.function, i.line) for i in f.items if i.function]
     for line, text in f.directives:
         macro = re.match(r"#\s*define\s+(cc_\w+|CC_\w+)\(", text)
         if macro and f.stem != "defs":
             found.append((macro.group(1), line))
-    return [(name, line) for name, line in found if not re.match(r"cc_priv_|CC_PRIV_", name)]
+    return [(name, line) for name, line in found if not re.match(r"cc_priv_|CC_PRIV_|ccrt::priv::", name)]
+
+
+CALL = re.compile(r"\b([cC][cC]_\w+|ccrt::\w+)\s*\(")
 
 
 def untested_api(tree):
     """Every public function is called in a test or example, and every public header has a test."""
     users = tree.c_files("tests", "examples")
-    called = {name for f in users for text in f.code for name in re.findall(r"\b([cC][cC]_\w+)\s*\(", text)}
+    called = {name for f in users for text in f.code for name in re.findall(CALL, text)}
     for f in tree.c_files("include/ccrt"):
         if f.stem == "defs":  # attributes only: whoever includes a header compiles it
             continue

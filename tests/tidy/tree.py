@@ -16,6 +16,8 @@ C_SUFFIXES = (".c", ".h", ".cpp", ".hpp", ".S")
 
 _C_TOKEN = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 
+_NAMESPACE = re.compile(r"namespace (\w+) \{")
+
 
 def blank(text):
     """The same shape without its characters: newlines stay, so that line numbers hold."""
@@ -37,6 +39,7 @@ class Item:
     line: int
     end: int
     body: bool  # it has a brace
+    space: str = ""  # the C++ namespace it is in, as "ccrt::priv"
 
     @cached_property
     def function(self):
@@ -147,6 +150,9 @@ class File:
                 plain[n] = ""
                 n += 1
             plain[n] = ""
+        for n, line in enumerate(plain):
+            plain[n] = "" if _NAMESPACE.match(line) else line
+        spaces = self.namespaces
         found, head, start, n = [], "", 0, 0
         while n < len(plain):
             line = plain[n]
@@ -166,8 +172,21 @@ class File:
                 end += 1
                 while end < len(plain) - 1 and not plain[end].startswith("}"):
                     end += 1
-            found.append(Item(_bare(head), start + 1, end + 1, stop.group() == "{"))
+            found.append(Item(_bare(head), start + 1, end + 1, stop.group() == "{", spaces[start]))
             head, n = "", end + 1
+        return found
+
+    @cached_property
+    def namespaces(self):
+        """For each line the C++ namespace it is in; one ends with a brace and a comment that says so."""
+        found, open_now = [], []
+        for line in self.lines:
+            begun = _NAMESPACE.match(line)
+            if begun:
+                open_now.append(begun.group(1))
+            elif open_now and re.match(r"\} /\* namespace", line):
+                open_now.pop()
+            found.append("::".join(open_now))
         return found
 
     @property
