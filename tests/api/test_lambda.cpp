@@ -173,6 +173,27 @@ static void a_copy_that_throws() {
     EXPECT(caught);
 }
 
+/* No memory for what was captured: nothing ran, and a result says so. */
+class has_no_room {
+  public:
+    std::string text = "not to be copied by bytes";
+    static void *operator new(size_t, const std::nothrow_t &) noexcept {
+        return nullptr;
+    }
+    static void operator delete(void *) {
+    }
+    void operator()() {
+        failures++;
+    }
+};
+static void no_memory() {
+    ccrt::result<std::string> r;
+    CC_NURSERY(n) {
+        EXPECT(ccrt::spawn(n, has_no_room()) == -ENOMEM);
+    }
+    EXPECT(cc_priv_result_fail(&r.cc_h, -ENOMEM) == -ENOMEM && cc_result_status(r) == -ENOMEM); /* as async does */
+}
+
 static void results_of_any_type() {
     int before = alive;
     ccrt::result<std::string> text;
@@ -263,6 +284,7 @@ int main() {
     both(lambdas_are_tasks);
     for (int i = 0; i < 20; i++) both(captures_are_destroyed_once);
     both(a_copy_that_throws);
+    both(no_memory);
     both(results_of_any_type);
     for (int i = 0; i < 20; i++) both(combinations);
     for (int i = 0; i < 20; i++) both(exceptions_leave_nurseries);
