@@ -98,11 +98,16 @@ void cc__wake_first(struct cc__waitlist *l, enum cc__outcome outcome) {
 }
 
 void cc__wake_all(struct cc__waitlist *l, enum cc__outcome outcome) {
-    while (l->first != NULL) {
-        cc__wake_first(l, outcome);
-        cc__waitlist_lock(l);
+    struct cc__task *waiter = NULL;
+    uint32_t generation = 0;
+    for (struct cc__wait *w; (w = cc__waitlist_take_first(l)) != NULL;) {
+        if (waiter != NULL) cc__unpark(waiter, generation); /* the one before, with the lock: seldom any */
+        waiter = w->task;
+        generation = cc__task_generation(cc__load_relaxed(&waiter->control));
+        cc__wait_decide(waiter, w->epoch, outcome);
     }
-    cc__waitlist_unlock(l);
+    cc__waitlist_unlock(l); /* the last touch of the list */
+    if (waiter != NULL) cc__unpark(waiter, generation);
 }
 
 void cc__park(struct cc__task *self) {

@@ -222,7 +222,8 @@ void cc__park(struct cc__task *self);
 enum cc__outcome cc__wait_for(struct cc__wait *w, int64_t deadline_ns);
 /* Decide the wait of a node that was taken off its list; a task is to run next on this worker. */
 void cc__wake_next(struct cc__worker *w, struct cc__wait *node, enum cc__outcome outcome);
-/* The first of a list, or all; called with its lock, which they give up. */
+/* The first of a list, or all; called with its lock, which they give up. Waiters that pass through the lock before they
+ * go on find that the waker is through with the list. */
 void cc__wake_first(struct cc__waitlist *l, enum cc__outcome outcome);
 void cc__wake_all(struct cc__waitlist *l, enum cc__outcome outcome);
 

@@ -8,9 +8,9 @@
  * sched/cancel.c says how cancellation reaches a child that waits, and goes on to the nurseries it has open.
  *
  * The waits that can be cancelled are made so before their node is on a list, since a waker may decide them from then
- * on; and who decides a wait on a list does so with the lock held, since a waiter that was cancelled passes through
- * the lock to take its node off, and then leaves. Whether it got what it waited for is what it finds there, not how
- * its wait was decided.
+ * on; and who decides a wait on a list does so with the lock held, since every waiter passes through the lock to take
+ * its node off, and then leaves. Whether it got what it waited for is what it finds there, not how its wait was
+ * decided.
  *
  * Prev: sched/cancel.c  Next: scope/combine.c */
 #include <ccrt/async.h>
@@ -326,6 +326,7 @@ static struct cc__waitlist *awaiters_of(cc_priv_result *f) {
     return (struct cc__waitlist *)(void *)f->priv_lock;
 }
 
+/* Nothing of the result is touched after the unlock: who awaited it passes through the lock, and may use it anew. */
 static void result_set(cc_priv_result *f, int status) {
     cc__waitlist_lock(awaiters_of(f));
     f->priv_done = 1;
@@ -368,7 +369,9 @@ static bool await_leave(cc_priv_result *f, struct cc__wait *w) {
 void cc_priv_await(cc_priv_result *f) {
     struct cc__wait w;
     cc__wait_begin(&w, self_or_die(), CC__BY_LIST, f, "await");
-    if (await_register(f, &w)) cc__wait_for(&w, CC__NEVER);
+    if (!await_register(f, &w)) return;
+    cc__wait_for(&w, CC__NEVER);
+    await_leave(f, &w);
 }
 
 int cc_priv_await_cancellable(cc_priv_result *f) {

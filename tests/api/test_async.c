@@ -70,6 +70,21 @@ static void many_await_one(void **state) {
     }
 }
 
+/* A result may be used again as soon as it was awaited, while the child that gave it is still ending. */
+static void a_result_is_used_again(void **state) {
+    (void)state;
+    CC_RESULT(int) f;
+    long sum = 0;
+    CC_NURSERY(n) {
+        for (size_t i = 0; i < test_scaled(5000) + 1; i++) {
+            assert_int_equal(cc_async(n, f, none), 0);
+            for (size_t k = 0; k < i % 4; k++) cc_yield();
+            sum += cc_await(f) - 42 + cc_result_status(f);
+        }
+    }
+    assert_int_equal(sum, 0);
+}
+
 static void a_spawn_that_failed_is_a_result(void **state) {
     (void)state;
     CC_RESULT(long) f;
@@ -147,5 +162,5 @@ static void results_and_cancellation_meet(void **state) {
 }
 
 TEST_MAIN(cmocka_unit_test(results_in_any_order), cmocka_unit_test(many_await_one),
-          cmocka_unit_test(a_spawn_that_failed_is_a_result), cmocka_unit_test(awaiting_can_be_cancelled),
-          cmocka_unit_test(results_and_cancellation_meet))
+          cmocka_unit_test(a_result_is_used_again), cmocka_unit_test(a_spawn_that_failed_is_a_result),
+          cmocka_unit_test(awaiting_can_be_cancelled), cmocka_unit_test(results_and_cancellation_meet))
