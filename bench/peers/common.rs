@@ -45,13 +45,24 @@ where
 fn status_bytes(field: &str) -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with(field)).unwrap();
-    line.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap() * 1024.0
+    line.split_whitespace()
+        .nth(1)
+        .unwrap()
+        .parse::<f64>()
+        .unwrap()
+        * 1024.0
 }
 
 /// The whole process's memory, as so much a task: resident, page tables, and both.
 pub fn report_memory(tasks: f64) {
-    let (resident, tables) = (status_bytes("VmRSS:") / tasks, status_bytes("VmPTE:") / tasks);
-    println!("resident {resident:.1} bytes\ntables {tables:.1} bytes\nmemory {:.1} bytes", resident + tables);
+    let (resident, tables) = (
+        status_bytes("VmRSS:") / tasks,
+        status_bytes("VmPTE:") / tasks,
+    );
+    println!(
+        "resident {resident:.1} bytes\ntables {tables:.1} bytes\nmemory {:.1} bytes",
+        resident + tables
+    );
 }
 
 /// Processor time of the whole process, all threads.

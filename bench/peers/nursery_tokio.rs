@@ -28,5 +28,8 @@ async fn run(sets: usize) {
 }
 
 fn main() {
-    println!("nursery {:.4} ns", common::quickest_ns(run, SETS, TIMES) / (SETS * TASKS) as f64);
+    println!(
+        "nursery {:.4} ns",
+        common::quickest_ns(run, SETS, TIMES) / (SETS * TASKS) as f64
+    );
 }

@@ -32,9 +32,14 @@ async fn wait_once(shared: Arc<Shared>) -> usize {
 async fn run() {
     let shared = Arc::new(Shared::default());
     let start = Instant::now();
-    let tasks: Vec<_> = (0..TASKS).map(|_| tokio::spawn(wait_once(shared.clone()))).collect();
+    let tasks: Vec<_> = (0..TASKS)
+        .map(|_| tokio::spawn(wait_once(shared.clone())))
+        .collect();
     shared.all_begun.notified().await;
-    println!("create {:.4} ns", start.elapsed().as_nanos() as f64 / TASKS as f64);
+    println!(
+        "create {:.4} ns",
+        start.elapsed().as_nanos() as f64 / TASKS as f64
+    );
     common::report_memory(TASKS as f64);
 
     shared.released.store(true, SeqCst);

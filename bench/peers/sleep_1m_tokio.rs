@@ -20,7 +20,10 @@ async fn run() {
     for (id, task) in tasks.into_iter().enumerate() {
         assert_eq!(task.await.unwrap(), id);
     }
-    let (wall, cpu) = (start.elapsed().as_nanos() as f64, common::cpu_ns() - start_cpu);
+    let (wall, cpu) = (
+        start.elapsed().as_nanos() as f64,
+        common::cpu_ns() - start_cpu,
+    );
 
     assert!(wall >= LONGEST_MS as f64 * 1e6);
     println!("wall {:.3} ms\ncpu {:.3} ms", wall / 1e6, cpu / 1e6);

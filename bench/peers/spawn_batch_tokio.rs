@@ -17,5 +17,8 @@ async fn run(tasks: usize) {
 }
 
 fn main() {
-    println!("spawn_batch {:.4} ns", common::quickest_ns(run, TASKS, TIMES) / TASKS as f64);
+    println!(
+        "spawn_batch {:.4} ns",
+        common::quickest_ns(run, TASKS, TIMES) / TASKS as f64
+    );
 }

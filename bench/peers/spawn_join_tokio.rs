@@ -13,5 +13,8 @@ async fn run(turns: usize) {
 }
 
 fn main() {
-    println!("spawn_join {:.4} ns", common::quickest_ns(run, TURNS, TIMES) / TURNS as f64);
+    println!(
+        "spawn_join {:.4} ns",
+        common::quickest_ns(run, TURNS, TIMES) / TURNS as f64
+    );
 }

@@ -17,7 +17,9 @@ async fn yield_many(yields: usize) -> usize {
 }
 
 async fn run(yields: usize) {
-    let tasks: Vec<_> = (0..TASKS).map(|_| tokio::spawn(yield_many(yields))).collect();
+    let tasks: Vec<_> = (0..TASKS)
+        .map(|_| tokio::spawn(yield_many(yields)))
+        .collect();
     for task in tasks {
         assert_eq!(task.await.unwrap(), yields);
     }
