@@ -30,8 +30,9 @@ def build_ours(rows):
             raise BuildError(done.stdout)
 
 
-def our_command(row):
-    return [str(OURS / f"bench_{row.name}")]
+def our_command(row, env=None):
+    setting = ["env", *(f"{name}={value}" for name, value in env.items())] if env else []
+    return [*setting, str(OURS / f"bench_{row.name}")]
 
 
 def build_peer(peer, may_install):

@@ -12,12 +12,13 @@ from host import command_version, kernel_version, libc_version, package_version
 @dataclass(frozen=True)
 class Peer:
     name: str
-    source: str = ""  # in peers/; its suffix says how it is built. Empty: constants only
+    source: str = ""  # in peers/; its suffix says how it is built. Empty: constants, or ours otherwise
     version: object = lambda: ""  # called for the version to print
     packages: tuple = ()  # Debian packages it needs, the compiler's included
     link: tuple = ()  # C and C++: linker flags. Rust: crates, as lines of [dependencies]
     goals: dict = field(default_factory=dict)  # metric: greatest ratio that meets the goal, or {workers: that}
     constants: dict = field(default_factory=dict)  # metric: (value, unit), instead of a program
+    ours: dict = field(default_factory=dict)  # our own program with this environment, instead of another's
     note: str = ""  # what a reader of the figures must know
 
 
@@ -195,4 +196,15 @@ WAKE_LATENCY = Row(
     workers=(2,),
 )
 
-ROWS = (SWITCH, YIELD, MANY, YIELD_MN, SPAWN_BATCH, SPAWN_JOIN, NURSERY, SLEEP_1M, PARKED_1M, STARTUP, WAKE_LATENCY)
+PLACEMENT = Row(
+    "placement",
+    "spawned tasks go to the spawner's worker, against all workers in turn",
+    metrics=("pairs", "fan", "tree"),
+    peers=(
+        Peer("in turn", version=lambda: "ccrt", ours={"BENCH_SPAWN": "roundrobin"}, note="CC_SPAWN_ROUNDROBIN"),
+    ),
+    workers=(2,),
+)
+
+ROWS = (SWITCH, YIELD, MANY, YIELD_MN, SPAWN_BATCH, SPAWN_JOIN, NURSERY, SLEEP_1M, PARKED_1M, STARTUP, WAKE_LATENCY,
+        PLACEMENT)

@@ -48,6 +48,8 @@ def build_peers(row, may_install):
     """The commands of the peers that can be had here, by name; says which cannot."""
     commands = {}
     for peer in row.peers:
+        if peer.ours:
+            commands[peer.name] = build.our_command(row, peer.ours)
         if not peer.source:
             continue
         try:
