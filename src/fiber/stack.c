@@ -12,11 +12,12 @@
  *
  * Three places an idle stack can be in, from warm to gone:
  *   1. its owner's cache: no lock, last used first, at most CACHE_MAX of a class
- *   2. the pool, under one lock, on its slab's list. The first WARM_MAX of a class keep their memory;
- *      beyond that a slab whose idle warm stacks are a quarter of it gives theirs back at once (but
- *      not the slab that stacks are coming back to just now)
+ *   2. the pool, under one lock, on its slab's list. The first WARM_MAX of a class keep their memory, and
+ *      four times as many as are in use; beyond that a slab whose idle warm stacks are a quarter of it
+ *      gives theirs back at once (but not the slab that stacks are coming back to just now)
  *   3. unmapped: when all of a slab is idle, except for one such slab a class
- * So idle memory is bounded by the caches, WARM_MAX, one slab, and a quarter of what is in use.
+ * So idle memory is bounded by the caches, WARM_MAX, one slab, and four times what is in use. Less would be dear: a
+ * million tasks that sleep for up to a second and end, while others begin, took twice as long when it was a quarter.
  *
  * Invariant: a slot is in exactly one of: fresh (index >= slab->fresh), slab->idle, some cache, in use.
  *
@@ -39,7 +40,9 @@ enum {
     CACHE_MAX = 64,        /* idle stacks of a class an owner keeps */
     REFILL_MAX = 32,       /* stacks moved at once between cache and pool; refills grow from 1 to this */
     COMMIT_MIN = 8,        /* a refill of so many new stacks commits their first pages at once */
-    WARM_MAX = 256,        /* idle stacks of a class that keep their memory in the pool */
+    WARM_MAX = 256,        /* idle stacks of a class that keep their memory in the pool in any case, */
+    WARM_TIMES = 4,        /* or as many as this times those in use */
+    SEARCH_MAX = 64,       /* slabs looked at for one to trim */
     SLAB_SLOTS_MIN = 16,   /* of a class's first slab, memory permitting */
     SLAB_SLOTS_MAX = 1024, /* of its later ones */
 };
@@ -63,6 +66,7 @@ struct stack_class {
     unsigned spare;       /* slabs all of whose slots are idle or fresh */
     size_t warm;          /* idle warm stacks in all slabs */
     size_t slabs, slots, idle;
+    size_t out; /* given out, to callers and their caches */
     struct cc__slab *last; /* the slab that stacks came back to last, or NULL */
 };
 
@@ -195,6 +199,7 @@ static unsigned slab_take(struct stack_class *c, struct cc__slab *b, unsigned n,
     if (got < n && fresh > 0) got += slab_open_fresh(b, fresh < n - got ? fresh : n - got, list);
     if (b->idle == 0 && b->fresh == b->slots) cc__list_remove(&b->node);
     if (was_spare && !slab_all_idle(b)) c->spare--;
+    c->out += got;
     return got;
 }
 
@@ -244,6 +249,7 @@ static void slab_put(struct stack_class *c, struct cc__stack *s, struct cc__list
     b->list = s;
     b->idle++;
     c->idle++;
+    c->out--;
     if (s->warm) b->warm++, c->warm++;
     if (!slab_all_idle(b)) return;
     cc__list_remove(&b->node);
@@ -274,6 +280,7 @@ static void slab_trim(struct stack_class *c, struct cc__slab *b, struct cc__list
     b->list = keep;
     b->idle -= b->warm;
     c->idle -= b->warm;
+    c->out += b->warm;
     c->warm -= b->warm;
     b->warm = 0;
     if (was_spare && !slab_all_idle(b)) c->spare--;
@@ -291,13 +298,29 @@ static void slab_trim(struct stack_class *c, struct cc__slab *b, struct cc__list
     }
 }
 
-/* Trim the slab that puts have moved on from, if it holds much. Not the one they go to: when many
- * stacks end in the order they were made, each slab becomes idle as a whole and is unmapped at once. */
+static bool slab_holds_much(const struct cc__slab *b) {
+    return b->warm * 4 >= b->slots;
+}
+
+/* A slab that holds much, among the first few that have idle stacks; not `now`. */
+static struct cc__slab *class_find_much(struct stack_class *c, const struct cc__slab *now) {
+    struct cc__node *n = cc__list_first(&c->open);
+    for (int i = 0; n != NULL && i < SEARCH_MAX; n = cc__list_next(&c->open, n), i++) {
+        struct cc__slab *b = CC__CONTAINER_OF(n, struct cc__slab, node);
+        if (b != now && slab_holds_much(b)) return b;
+    }
+    return NULL;
+}
+
+/* If there is plenty, trim the slab that puts have moved on from, or another that holds much. Not the one they go to:
+ * when many stacks end in the order they were made, each slab becomes idle as a whole and is unmapped at once. */
 static void pool_trim(struct stack_class *c, struct cc__slab *now, struct cc__list *doomed) {
     struct cc__slab *before = c->last;
+    bool moved = before != NULL && before != now;
     c->last = slab_all_idle(now) ? NULL : now;
-    if (before == NULL || before == now) return;
-    if (c->warm > WARM_MAX && before->warm * 4 >= before->slots) slab_trim(c, before, doomed);
+    if (c->warm <= WARM_MAX || c->warm <= WARM_TIMES * c->out) return;
+    struct cc__slab *b = moved && slab_holds_much(before) ? before : class_find_much(c, now);
+    if (b != NULL) slab_trim(c, b, doomed);
 }
 
 static void pool_put(struct cc__stack *list) {

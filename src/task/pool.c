@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Task records: made by the slab, kept by owners in small caches, shared through one locked list, and never
- * unmapped: a stale handle may look at one at any time.
+/* Task records: cut from slabs, kept by owners in small caches, shared through one locked list, and never unmapped: a
+ * stale handle may look at one at any time.
+ *
+ * Between caches and the pool they move as chains of up to MOVE, by one pointer, so that the lock is held for a few
+ * instructions. A cache has two chains, one in use and one full, so that an owner at the edge of one does not move it
+ * to and fro.
  *
  * A record that is freed keeps its control word (the generation goes on) and its outcome word (the epoch goes
  * on); everything else is reset when it is taken, by one function. One whose generation would wrap is left
  * out for good.
  *
- * Prev: task/wait.c  Next: driver/timer.c */
+ * Prev: task/wait.c  Next: task/local.c */
 #include "../base/assert.h"
 #include "../plat/thread.h"
 #include "../plat/vm.h"
@@ -16,45 +20,81 @@
 
 enum {
     SLAB_RECORDS = 1023, /* and one more for the slab's own words: 192 KiB */
-    CACHE_MAX = 256,
-    MOVE = 128, /* records moved at once between cache and pool */
+    MOVE = 64,           /* records in a chain */
 };
 
 struct slab {
     struct slab *next;
+    size_t cut; /* records given out so far; the rest has never been touched */
     struct cc__task record[SLAB_RECORDS];
 };
 
+/* A chain is linked by `next`; chains, by the `older` of their first, whose `serial` is their length. */
 static struct {
     cc__lock lock;
-    struct cc__task *free; /* guarded by lock */
-    struct slab *slabs;    /* all there ever were; the same */
-} pool = {.lock = CC__LOCK_INIT};
+    struct cc__task *chains; /* guarded by lock */
+    struct cc__task *loose;  /* single ones; the same */
+    struct slab *slabs;      /* all there ever were, the one to cut from first; the same */
+} records = {.lock = CC__LOCK_INIT};
 
-static bool pool_grow(void) {
-    void *at;
-    if (cc__vm_map(&at, sizeof(struct slab)) != 0) return false;
-    struct slab *s = at;
-    s->next = pool.slabs;
-    pool.slabs = s;
-    for (size_t i = SLAB_RECORDS; i-- > 0;) {
-        s->record[i].next = pool.free;
-        pool.free = &s->record[i];
+/* With the lock: a chain of new records. NULL: no memory. */
+static struct cc__task *cut_chain(void) {
+    struct cc__task *chain = NULL;
+    uint32_t n = 0;
+    struct slab *s = records.slabs;
+    if (s == NULL || s->cut == SLAB_RECORDS) {
+        void *at;
+        if (cc__vm_map(&at, cc__align_up(sizeof *s, cc__vm_page_bytes())) != 0) return NULL;
+        s = at;
+        s->next = records.slabs;
+        records.slabs = s;
     }
-    return true;
+    for (; n < MOVE && s->cut < SLAB_RECORDS; n++) {
+        s->record[s->cut].next = chain;
+        chain = &s->record[s->cut++];
+    }
+    chain->serial = n;
+    return chain;
 }
 
-static void cache_refill(struct cc__task_cache *cache) {
-    cc__lock_take(&pool.lock);
-    for (unsigned n = 0; n < MOVE; n++) {
-        if (pool.free == NULL && !pool_grow()) break;
-        struct cc__task *t = pool.free;
-        pool.free = t->next;
-        t->next = cache->free;
-        cache->free = t;
-        cache->count++;
+/* A chain for an empty cache. */
+static struct cc__task *chain_take(void) {
+    cc__lock_take(&records.lock);
+    struct cc__task *chain = records.chains;
+    if (chain != NULL)
+        records.chains = chain->older;
+    else
+        chain = cut_chain();
+    cc__lock_drop(&records.lock);
+    return chain;
+}
+
+static void chain_give(struct cc__task *chain, uint32_t length) {
+    chain->serial = length;
+    cc__lock_take(&records.lock);
+    chain->older = records.chains;
+    records.chains = chain;
+    cc__lock_drop(&records.lock);
+}
+
+/* One, for who has no cache. */
+static struct cc__task *loose_take(void) {
+    cc__lock_take(&records.lock);
+    if (records.loose == NULL && records.chains != NULL) {
+        records.loose = records.chains;
+        records.chains = records.loose->older;
     }
-    cc__lock_drop(&pool.lock);
+    struct cc__task *t = records.loose != NULL ? records.loose : cut_chain();
+    if (t != NULL) records.loose = t->next;
+    cc__lock_drop(&records.lock);
+    return t;
+}
+
+static void loose_give(struct cc__task *t) {
+    cc__lock_take(&records.lock);
+    t->next = records.loose;
+    records.loose = t;
+    cc__lock_drop(&records.lock);
 }
 
 /* The one place where a record is reset: all but the words that outlive its tasks. */
@@ -84,67 +124,55 @@ static void record_reset(struct cc__task *t) {
     cc__state_begin(t);
 }
 
-/* One from the pool itself, for who has no cache. */
-static struct cc__task *pool_take(void) {
-    cc__lock_take(&pool.lock);
-    struct cc__task *t = pool.free != NULL || pool_grow() ? pool.free : NULL;
-    if (t != NULL) pool.free = t->next;
-    cc__lock_drop(&pool.lock);
+static struct cc__task *cache_take(struct cc__task_cache *cache) {
+    if (CC__UNLIKELY(cache->free == NULL)) {
+        cache->free = cache->full != NULL ? cache->full : chain_take();
+        cache->full = NULL;
+        if (cache->free == NULL) return NULL;
+        cache->count = cache->free->serial;
+    }
+    struct cc__task *t = cache->free;
+    cache->free = t->next;
+    cache->count--;
     return t;
 }
 
 struct cc__task *cc__task_alloc(struct cc__task_cache *cache) {
-    struct cc__task *t;
-    if (cache == NULL) {
-        t = pool_take();
-    } else {
-        if (cache->free == NULL) cache_refill(cache);
-        t = cache->free;
-        if (t != NULL) cache->free = t->next;
-        cache->count -= t != NULL;
-    }
+    struct cc__task *t = cache == NULL ? loose_take() : cache_take(cache);
     if (t != NULL) record_reset(t);
     return t;
-}
-
-/* Give the first n of a cache to the pool. */
-static void cache_shed(struct cc__task_cache *cache, unsigned n) {
-    cc__lock_take(&pool.lock);
-    for (; n > 0 && cache->free != NULL; n--) {
-        struct cc__task *t = cache->free;
-        cache->free = t->next;
-        cache->count--;
-        t->next = pool.free;
-        pool.free = t;
-    }
-    cc__lock_drop(&pool.lock);
 }
 
 void cc__task_free(struct cc__task_cache *cache, struct cc__task *t) {
     CC_ASSERT(t->joiners.first == NULL && t->locals == NULL);
     cc__state_free(t);
     if (cc__task_generation(cc__load_relaxed(&t->control)) == UINT32_MAX) return; /* worn out */
-    struct cc__task_cache none = {0};
-    struct cc__task_cache *to = cache != NULL ? cache : &none;
-    t->next = to->free;
-    to->free = t;
-    to->count++;
-    if (cache == NULL)
-        cache_shed(to, 1);
-    else if (cache->count > CACHE_MAX)
-        cache_shed(cache, MOVE);
+    if (cache == NULL) {
+        loose_give(t);
+        return;
+    }
+    t->next = cache->free;
+    cache->free = t;
+    if (CC__LIKELY(++cache->count < MOVE)) return;
+    if (cache->full != NULL) chain_give(cache->full, MOVE);
+    cache->full = cache->free;
+    cache->full->serial = MOVE;
+    cache->free = NULL;
+    cache->count = 0;
 }
 
 void cc__task_cache_drain(struct cc__task_cache *cache) {
-    if (cache->count > 0) cache_shed(cache, cache->count);
+    if (cache->full != NULL) chain_give(cache->full, MOVE);
+    if (cache->free != NULL) chain_give(cache->free, cache->count);
+    *cache = (struct cc__task_cache){0};
 }
 
 /* ---- all of them, for reports and for the end of a runtime ---- */
 
 void cc__task_each(void (*fn)(struct cc__task *t, void *arg), void *arg) {
-    cc__lock_take(&pool.lock);
-    struct slab *slabs = pool.slabs; /* they are never unmapped, and new ones come in front */
-    cc__lock_drop(&pool.lock);
+    cc__lock_take(&records.lock);
+    struct slab *slabs = records.slabs; /* they are never unmapped, and new ones come in front */
+    cc__lock_drop(&records.lock);
     for (struct slab *s = slabs; s != NULL; s = s->next)
         for (size_t i = 0; i < SLAB_RECORDS; i++) fn(&s->record[i], arg);
 }

@@ -124,8 +124,8 @@ void cc__state_free(struct cc__task *t);
 
 /* An owner's own free records. Zero is an empty one. */
 struct cc__task_cache {
-    struct cc__task *free;
-    unsigned count;
+    struct cc__task *free, *full; /* a chain in use, and a full one */
+    uint32_t count;               /* of `free` */
 };
 
 /* A record in state ACTIVE, all else zero but its generation and epoch.
