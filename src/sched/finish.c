@@ -23,6 +23,7 @@
 #include "sched.h"
 
 #include "../base/assert.h"
+#include "leave.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -129,7 +130,7 @@ int cc_task_join(cc_task task, void **result) {
         case ENDED: return 0;
         case LIVE: break;
         }
-        if (cc__wait_for(&w, CC__NEVER) != CC__MATCHED) continue;
+        if (cc__wait_for_ever(&w) != CC__MATCHED) continue;
         if (result != NULL) *result = t->value; /* T3: it is ours alone */
         cc__record_free(t);
         return 0;

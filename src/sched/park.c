@@ -5,7 +5,7 @@
  * node off; decode the outcome. cc__park() itself may return for no reason; cc__wait_for() loops until the wait is
  * decided.
  *
- * Prev: sched/run.c  Next: sched/idle.c */
+ * Prev: sched/leave.h  Next: sched/idle.c */
 #include <ccrt/park.h>
 
 #include "sched.h"
@@ -13,6 +13,7 @@
 #include "../base/assert.h"
 #include "../plat/clock.h"
 #include "../plat/futex.h"
+#include "leave.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -51,7 +52,7 @@ struct cc__task *cc__self(void) {
     return CC__LIKELY(f->task != NULL) ? f->task : thread_record(f);
 }
 
-static void thread_park(struct cc__task *self, int64_t deadline_ns) {
+void cc__thread_park(struct cc__task *self, int64_t deadline_ns) {
     if (!cc__state_park(self)) return;
     for (;;) {
         uint32_t now = cc__load_acquire(state_word(self));
@@ -110,19 +111,11 @@ void cc__wake_all(struct cc__waitlist *l, enum cc__outcome outcome) {
     if (waiter != NULL) cc__unpark(waiter, generation);
 }
 
-void cc__park(struct cc__task *self) {
-    if (cc__state_take_note(self)) return;
-    if (self->fn != NULL)
-        cc__run_leave(cc__worker_current(), CC__LEFT_PARKING);
-    else
-        thread_park(self, CC__NO_DEADLINE);
-}
-
 static enum cc__outcome thread_wait(struct cc__wait *w, int64_t deadline_ns) {
     enum cc__outcome outcome;
     while ((outcome = cc__wait_outcome(w)) == CC__PENDING) {
         if (cc__state_take_cancel(w->task)) cc__cancel_pass_on(w->task);
-        if (!cc__state_take_note(w->task)) thread_park(w->task, deadline_ns);
+        if (!cc__state_take_note(w->task)) cc__thread_park(w->task, deadline_ns);
         if (deadline_ns != CC__NEVER && cc__now_ns() >= deadline_ns) cc__wait_decide(w->task, w->epoch, CC__TIMED_OUT);
     }
     return outcome;
@@ -131,18 +124,12 @@ static enum cc__outcome thread_wait(struct cc__wait *w, int64_t deadline_ns) {
 enum cc__outcome cc__wait_for(struct cc__wait *w, int64_t deadline_ns) {
     struct cc__task *self = w->task;
     if (self->fn == NULL) return thread_wait(w, deadline_ns);
+    if (deadline_ns == CC__NEVER) return cc__wait_for_ever(w);
     struct cc__timer timer = {.when_ns = deadline_ns, .task = self, .epoch = w->epoch};
-    struct cc__timers *set = NULL;
-    if (deadline_ns != CC__NEVER) {
-        set = &cc__worker_current()->timers;
-        if (cc__timers_add(set, &timer)) cc__idle_timer_added(self->runtime, deadline_ns);
-    }
-    enum cc__outcome outcome;
-    while ((outcome = cc__wait_outcome(w)) == CC__PENDING) {
-        if (cc__state_take_cancel(self)) cc__cancel_pass_on(self);
-        cc__park(self);
-    }
-    if (set != NULL) cc__timers_remove(set, &timer);
+    struct cc__timers *set = &cc__worker_current()->timers;
+    if (cc__timers_add(set, &timer)) cc__idle_timer_added(self->runtime, deadline_ns);
+    enum cc__outcome outcome = cc__wait_for_ever(w);
+    cc__timers_remove(set, &timer);
     return outcome;
 }
 

@@ -9,11 +9,12 @@
  *
  * A fiber runs task after task: when one ends and the next has not begun yet, it begins right there.
  *
- * Prev: sched/steal.c  Next: sched/park.c */
+ * Prev: sched/steal.c  Next: sched/leave.h */
 #include "sched.h"
 
 #include "../base/assert.h"
 #include "../plat/thread.h"
+#include "leave.h"
 
 enum { IDLE_FIBERS_MAX = 64, BUDGET = 128 };
 
@@ -79,7 +80,7 @@ void cc__run_arrive(struct cc__worker *w) {
 }
 
 /* The fiber of the next task, which becomes the current one; the worker's root if there is none. */
-static struct cc__fiber *next_fiber(struct cc__worker *w, struct cc__task *next) {
+struct cc__fiber *cc__run_next_fiber(struct cc__worker *w, struct cc__task *next) {
     struct cc__fiber *f = next == NULL ? w->root : fiber_for(w, next);
     if (CC__UNLIKELY(f == NULL)) { /* no stack now: it waits in line, and the worker tries again */
         if (next->pinned != 0)
@@ -93,17 +94,6 @@ static struct cc__fiber *next_fiber(struct cc__worker *w, struct cc__task *next)
     cc__store_relaxed(&w->current, next);
     w->budget = BUDGET;
     return f;
-}
-
-void cc__run_leave(struct cc__worker *w, enum cc__left left) {
-    struct cc__task *self = cc__load_relaxed(&w->current), *next = cc__worker_pick(w);
-    if (next == NULL && left == CC__LEFT_YIELDING) return; /* nobody else wants to run */
-    struct cc__fiber *from = cc__fiber_current(), *to = next_fiber(w, next);
-    self->fiber = from;
-    w->left = left;
-    w->left_task = self;
-    cc__fiber_switch(from, to);
-    cc__run_arrive(cc__worker_current()); /* perhaps another one */
 }
 
 void cc__run_operation(void) {
@@ -131,14 +121,14 @@ static void fiber_main(void *arg) {
         cc__store_relaxed(&w->current, next);
         w->budget = BUDGET;
     } while (next != NULL && next->fiber == NULL && next->stack_class == cc__stack_class(f->bytes));
-    struct cc__fiber *to = next_fiber(w, next);
+    struct cc__fiber *to = cc__run_next_fiber(w, next);
     w->left = CC__LEFT_ENDED;
     w->left_fiber = f;
     cc__fiber_exit(f, to);
 }
 
 void cc__run_task(struct cc__worker *w, struct cc__task *t) {
-    struct cc__fiber *to = next_fiber(w, t);
+    struct cc__fiber *to = cc__run_next_fiber(w, t);
     if (to == w->root) return;
     cc__fiber_switch(w->root, to);
     cc__run_arrive(w);

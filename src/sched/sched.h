@@ -10,6 +10,7 @@
  *     worker.c  the search for the next task, and the worker's loop
  *     steal.c   the search in other workers' queues
  *     run.c     a task gets a fiber; switching from one to the next
+ *     leave.h   leaving the running task, inline
  *     park.c    waiting and waking, for fibers and threads
  *     idle.c    sleeping workers, and waking one
  *     finish.c  the end of a task, and joining it
@@ -210,15 +211,16 @@ bool cc__steal_spin(struct cc__worker *w);        /* wait a little for something
 bool cc__steal_anything(struct cc__worker *w);    /* whether there is anything w could run */
 
 /* run.c */
-void cc__run_arrive(struct cc__worker *w);                    /* the first thing after every switch */
-void cc__run_leave(struct cc__worker *w, enum cc__left left); /* leave the running task; returns when it runs again */
-void cc__run_task(struct cc__worker *w, struct cc__task *t);  /* from the worker's loop */
+void cc__run_arrive(struct cc__worker *w); /* the first thing after every switch */
+/* The fiber of the next task, which becomes the current one; the worker's root if there is none. */
+struct cc__fiber *cc__run_next_fiber(struct cc__worker *w, struct cc__task *next);
+void cc__run_task(struct cc__worker *w, struct cc__task *t); /* from the worker's loop */
 void cc__run_drop_fibers(struct cc__worker *w);
 void cc__run_operation(void); /* one completed without waiting: now and then it yields */
 
 /* park.c */
 void cc__unpark(struct cc__task *t, uint32_t generation);
-void cc__park(struct cc__task *self);
+void cc__thread_park(struct cc__task *self, int64_t deadline_ns);
 enum cc__outcome cc__wait_for(struct cc__wait *w, int64_t deadline_ns);
 /* Decide the wait of a node that was taken off its list; a task is to run next on this worker. */
 void cc__wake_next(struct cc__worker *w, struct cc__wait *node, enum cc__outcome outcome);

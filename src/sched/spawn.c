@@ -8,6 +8,7 @@
 
 #include "../base/assert.h"
 #include "../plat/thread.h"
+#include "leave.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -18,7 +18,7 @@
 
 #include "../base/assert.h"
 #include "../plat/clock.h"
-#include "../sched/sched.h"
+#include "../sched/leave.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -280,7 +280,7 @@ int cc_nursery_wait(cc_nursery *n) {
         int64_t deadline = deadline_of(n);
         cc__wait_begin(&w, self, deadline == CC__NEVER ? CC__BY_LIST : CC__BY_ANY, n, "nursery");
         if (!wait_register(n, &w)) return wait_result(n);
-        enum cc__outcome outcome = cc__wait_for(&w, deadline);
+        enum cc__outcome outcome = deadline == CC__NEVER ? cc__wait_for_ever(&w) : cc__wait_for(&w, deadline);
         if (deadline != CC__NEVER) cc__waitlist_leave(waiters_of(n), &w);
         if (outcome == CC__TIMED_OUT) cc__nursery_cancel(n, -ETIMEDOUT);
     }
@@ -370,7 +370,7 @@ void cc_priv_await(cc_priv_result *f) {
     struct cc__wait w;
     cc__wait_begin(&w, self_or_die(), CC__BY_LIST, f, "await");
     if (!await_register(f, &w)) return;
-    cc__wait_for(&w, CC__NEVER);
+    cc__wait_for_ever(&w);
     await_leave(f, &w);
 }
 

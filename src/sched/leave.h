@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* Leaving the running task, inline in whoever blocks.
+ *
+ * A processor predicts returns by a small stack of the calls it has seen. After a switch that stack is another
+ * fiber's, so every return from the switch up to the user's code is mispredicted, some 20 cycles each: the fewer
+ * functions there are between the two, the better. Calls made and left after the switch are paired again.
+ *
+ * Prev: sched/run.c  Next: sched/park.c */
+#ifndef CC__SCHED_LEAVE_H
+#define CC__SCHED_LEAVE_H
+
+#include "../plat/futex.h"
+#include "sched.h"
+
+/* Leave the running task; returns when it runs again, perhaps on another worker. */
+static inline void cc__run_leave(struct cc__worker *w, enum cc__left left) {
+    struct cc__task *self = cc__load_relaxed(&w->current), *next = cc__worker_pick(w);
+    if (next == NULL && left == CC__LEFT_YIELDING) return; /* nobody else wants to run */
+    struct cc__fiber *from = cc__fiber_current(), *to = cc__run_next_fiber(w, next);
+    self->fiber = from;
+    w->left = left;
+    w->left_task = self;
+    cc__fiber_switch(from, to);
+    cc__run_arrive(cc__worker_current());
+}
+
+/* Wait for an unpark, or for nothing. */
+static inline void cc__park(struct cc__task *self) {
+    if (cc__state_take_note(self)) return;
+    if (CC__LIKELY(self->fn != NULL))
+        cc__run_leave(cc__worker_current(), CC__LEFT_PARKING);
+    else
+        cc__thread_park(self, CC__NO_DEADLINE);
+}
+
+/* Wait until a wait is decided. */
+static inline enum cc__outcome cc__wait_for_ever(struct cc__wait *w) {
+    struct cc__task *self = w->task;
+    enum cc__outcome outcome;
+    while ((outcome = cc__wait_outcome(w)) == CC__PENDING) {
+        if (CC__UNLIKELY(cc__state_take_cancel(self))) cc__cancel_pass_on(self);
+        cc__park(self);
+    }
+    return outcome;
+}
+
+#endif /* CC__SCHED_LEAVE_H */
