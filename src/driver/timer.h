@@ -20,13 +20,26 @@ struct cc__timer {
     struct cc__timer **link;           /* where the pointer to this one is; NULL: not in the heap */
 };
 
+#ifndef CC__TIMER_SLOTS
+#define CC__TIMER_SLOTS 1024 /* of about a millisecond; a multiple of 64 */
+#endif
+
+/* Those that end within one tick, in any order. */
+struct cc__timer_slot {
+    struct cc__timer *first;
+    int64_t soonest_ns; /* not later than any of them */
+};
+
 struct cc__timers {
     cc__lock lock;
-    struct cc__timer *top;
+    int64_t base;                 /* the first tick of the wheel */
+    struct cc__timer *near, *far; /* heaps: of what is before the wheel, and beyond it */
+    struct cc__timer_slot slot[CC__TIMER_SLOTS];
+    uint64_t used[CC__TIMER_SLOTS / 64]; /* slots that may have some */
     _Atomic int64_t next_ns; /* W: with the lock.  R: anyone; CC__NEVER: none.  A hint: look again under it. */
 };
 
-void cc__timers_init(struct cc__timers *s);
+void cc__timers_init(struct cc__timers *s, int64_t now_ns);
 /* Add one. True: it is now the first of this set. */
 bool cc__timers_add(struct cc__timers *s, struct cc__timer *t);
 /* Take it out, if it is still there. */

@@ -34,8 +34,9 @@ static void worker_init(struct cc__worker *w, struct cc__runtime *rt, uint32_t i
     w->id = id;
     w->turn = id;
     w->until_look = w->look_every = 1;
-    cc__rng_seed(&w->rng, (uint64_t)cc__now_ns() + id);
-    cc__timers_init(&w->timers);
+    int64_t now = cc__now_ns();
+    cc__rng_seed(&w->rng, (uint64_t)now + id);
+    cc__timers_init(&w->timers, now);
 }
 
 /* Wait until a worker that was started is on its feet. */
