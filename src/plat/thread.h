@@ -11,7 +11,7 @@ typedef struct cc__thread {
     pthread_t handle;
 } cc__thread;
 
-/* Start a thread with all signals blocked (they go to the program's own threads).
+/* Start a thread with all signals blocked but faults (they go to the program's own threads).
  *   Returns    0; -EAGAIN or -ENOMEM no room for one more */
 int cc__thread_start(cc__thread *out, void *(*fn)(void *), void *arg);
 void cc__thread_join(cc__thread *t);

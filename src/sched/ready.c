@@ -112,12 +112,16 @@ void cc__ready_batch(struct cc__tasks batch, size_t count) {
 }
 
 void cc__ready_later(struct cc__worker *w, struct cc__task *t) {
-    if (CC__LIKELY(cc__ready_is_plain(t)))
+    struct cc__runtime *rt = w->runtime;
+    if (CC__LIKELY(cc__ready_is_plain(t))) {
         cc__runq_push(w, &w->fresh, t); /* in line with the new: it may be waiting for those it spawned */
-    else if (t->pinned != 0)
+    } else if (t->pinned != 0) {
         cc__tasks_append(&w->pinned, t);
-    else
-        cc__inject_push(&w->runtime->inject, t);
+        return;
+    } else {
+        cc__inject_push(&rt->inject, t);
+    }
+    cc__idle_notify(rt); /* what runs here now may run for long */
 }
 
 void cc__ready_taken(struct cc__worker *w, struct cc__tasks taken) {

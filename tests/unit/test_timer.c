@@ -98,6 +98,7 @@ static void random_timers(void **state) {
     }
     for (int i = 0; i < TIMERS; i++)
         if (sleeper[i].in) sleep_ends_early(&sleeper[i]);
+    assert_null(cc__timers_expire(&set, now)); /* a look that was too early corrects it */
     assert_int_equal(cc__load_relaxed(&set.next_ns), CC__NEVER);
     end();
 }
