@@ -93,16 +93,17 @@ long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
 int __wrap_pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(void *), void *arg) {
     return fails() ? EAGAIN : __real_pthread_create(out, attr, fn, arg);
 }
+/* ASan, linked into the test, has keys of its own and no way to do without. */
 int __wrap_pthread_key_create(pthread_key_t *key, void (*fn)(void *)) {
-    return fails() ? EAGAIN : __real_pthread_key_create(key, fn);
+    return !TEST_ASAN && fails() ? EAGAIN : __real_pthread_key_create(key, fn);
 }
 int __wrap_pthread_setspecific(pthread_key_t key, const void *value) {
-    return fails() ? ENOMEM : __real_pthread_setspecific(key, value);
+    return !TEST_ASAN && fails() ? ENOMEM : __real_pthread_setspecific(key, value);
 }
 
 /* ---- what is done ---- */
 
-enum { TASKS = 10, CHILDREN = 6 };
+enum { TASKS = 10, CHILDREN = 6, NOT_REACHED = 3 }; /* the last: an exit status that no sanitizer has */
 
 static void check(bool ok, int code) {
     if (!ok) _exit(code);
@@ -183,8 +184,8 @@ static void scenario(void *arg) {
     everything();
     cc__store_release(&armed, false);
     bool reached = cc__load_relaxed(&calls) >= fail_at;
-    everything();          /* the same again works */
-    exit(reached ? 0 : 1); /* 1: the failing call was never reached; exit() looks for leaks */
+    everything();                    /* the same again works */
+    exit(reached ? 0 : NOT_REACHED); /* exit() looks for leaks */
 }
 
 /* Everything fails from the Nth call on, until all is spawned that could be; what was accepted then runs. */
@@ -216,19 +217,19 @@ static void scenario_lasting(void *arg) {
     check(cc__stack_stats().in_use == 0, 45);
     cc__store_relaxed(&failures, 0);
     everything();
-    exit(failed ? 0 : 1);
+    exit(failed ? 0 : NOT_REACHED);
 }
 
-/* Run a scenario for N = 1, 2, ... until it exits 1: no call failed. Returns that N. */
+/* Run a scenario for N = 1, 2, ... until it says that no call failed. Returns that N. */
 static long all_n(void (*run)(void *)) {
     for (long n = 1;; n++) {
         char err[4096];
         int status = test_in_child(run, &n, err, sizeof err);
-        if (!WIFEXITED(status) || WEXITSTATUS(status) > 1) {
+        if (!WIFEXITED(status) || (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != NOT_REACHED)) {
             print_message("call %ld: status %#x\n%s\n", n, (unsigned)status, err);
             fail_msg("the failure of call %ld was not survived", n);
         }
-        if (WEXITSTATUS(status) == 1) return n;
+        if (WEXITSTATUS(status) == NOT_REACHED) return n;
     }
 }
 

@@ -13,6 +13,8 @@
  */
 #include "runtimes.h"
 
+#include "fiber/current.h"
+
 #include <sys/mman.h>
 
 enum { MEMORY, SYSTEM, CLOCK, WALL_CLOCK, VARIABLE, LOCK, SHARED, KINDS };
@@ -21,10 +23,12 @@ static const char *const kind_name[KINDS] = {
     "getenv",           "locks taken",  "writes to what is shared",
 };
 static _Atomic long counted[KINDS];
-static _Atomic bool armed;
+static _Atomic bool armed, threads_too;
 
+/* The test's own thread waits beside the worker: its calls do not count, but where they are the subject. */
 static void count(int kind) {
-    if (cc__load_relaxed(&armed)) cc__add_relaxed(&counted[kind], 1);
+    if (!cc__load_relaxed(&armed)) return;
+    if (cc__worker_current() != NULL || cc__load_relaxed(&threads_too)) cc__add_relaxed(&counted[kind], 1);
 }
 
 /* The runtime's record, on pages of its own. */
@@ -169,7 +173,11 @@ static void shared_open(void) {
 
 /* ---- what is done ---- */
 
-enum { OPS = 10000 };
+#if TEST_ASAN
+enum { OPS = 1000, WARM_UP = 1000 };
+#else
+enum { OPS = 10000, WARM_UP = 3000 };
+#endif
 
 static void *echo(void *arg) {
     return arg;
@@ -263,7 +271,7 @@ static void *measure(void *arg) {
     cc__store_release(&table.turn, 0);
     table.player[0] = cc_parker_self();
     if (p->partner != NULL) partner = cc_fiber_spawn_task(p->partner, NULL);
-    for (int i = 0; i < 3000; i++) p->op();
+    for (int i = 0; i < WARM_UP; i++) p->op();
     for (int k = 0; k < KINDS; k++) cc__store_relaxed(&counted[k], 0);
     cc__store_relaxed(&armed, true);
     for (int i = 0; i < OPS; i++) {
@@ -340,11 +348,13 @@ static void the_counters_count(void **state) {
     (void)state;
     cc_task t;
     for (int k = 0; k < KINDS; k++) cc__store_relaxed(&counted[k], 0);
+    cc__store_relaxed(&threads_too, true);
     cc__store_relaxed(&armed, true);
     int rc = cc_task_spawn(&t, &(cc_task_attr){.name = "named"}, echo, NULL);
     if (rc == 0) rc = cc_task_join(t, NULL);
     if (rc == 0) rc = cc_sleep_ms(1);
     cc__store_relaxed(&armed, false);
+    cc__store_relaxed(&threads_too, false);
     assert_int_equal(rc, 0);
     for (int k = 0; k < KINDS; k++)
         if (k != SHARED && k != WALL_CLOCK) assert_true(cc__load_relaxed(&counted[k]) > 0);
