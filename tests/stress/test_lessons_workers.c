@@ -63,7 +63,7 @@ static void pause_about(int64_t ns) {
 struct feeder {
     cc_runtime *rt;
     _Atomic long ran;
-    long rounds;
+    long rounds, spawned;
 };
 static void *feeds(void *arg) {
     struct feeder *f = arg;
@@ -72,6 +72,7 @@ static void *feeds(void *arg) {
         int burst = 1 + (int)(test_random() % 3);
         for (int k = 0; k < burst; k++) {
             test_must(cc_runtime_spawn(f->rt, &t, NULL, counts, &f->ran) == 0);
+            f->spawned++;
             if (k + 1 < burst) test_must(cc_task_detach(t) == 0);
         }
         test_must(cc_task_join(t, NULL) == 0);
@@ -87,14 +88,12 @@ static void lesson_21_23_24_work_for_those_about_to_sleep(void **state) {
         pthread_t thread[2];
         cc_runtime *rt;
         assert_int_equal(cc_runtime_create(&rt, &(cc_runtime_attr){.workers = test_workers[w]}), 0);
-        f[2] = (struct feeder){.rt = rt, .rounds = (long)test_rounds(3000)};
+        for (int i = 0; i < 3; i++) f[i] = (struct feeder){.rt = rt, .rounds = (long)test_rounds(3000)};
         feeds(&f[2]); /* alone: the workers sleep in between */
-        for (int i = 0; i < 2; i++) {
-            f[i] = f[2];
-            assert_int_equal(pthread_create(&thread[i], NULL, feeds, &f[i]), 0);
-        }
+        for (int i = 0; i < 2; i++) assert_int_equal(pthread_create(&thread[i], NULL, feeds, &f[i]), 0);
         for (int i = 0; i < 2; i++) pthread_join(thread[i], NULL);
         cc_runtime_destroy(rt);
+        for (int i = 0; i < 3; i++) assert_int_equal(cc__load_relaxed(&f[i].ran), f[i].spawned);
     }
 }
 
