@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* Goal: parking, yielding, joining and awaiting lose no wake-up and resume nobody twice (lessons 1-4, 7-9, 16-20).
  * Method: each race again and again on 1, 2, 7 and 16 workers, with random delays between the steps of both sides;
- * the library's own commits, of a park and of an end, are delayed too, by the linker's wraps.
- * Link: -Wl,--wrap=cc__state_park,--wrap=cc__state_finish
+ * the library's own commits, of a park, a yield and an end, are delayed too, by the linker's wraps.
+ * Link: -Wl,--wrap=cc__state_park,--wrap=cc__state_finish,--wrap=cc__runq_push
  * Timeout: 120
  */
 #include "runtimes.h"
 
 struct cc__task;
+struct cc__worker;
+void __real_cc__runq_push(struct cc__worker *w, struct cc__task *t);
+void __wrap_cc__runq_push(struct cc__worker *w, struct cc__task *t);
 bool __real_cc__state_park(struct cc__task *t);
 bool __wrap_cc__state_park(struct cc__task *t);
 bool __real_cc__state_finish(struct cc__task *t);
 bool __wrap_cc__state_finish(struct cc__task *t);
 
-static _Atomic long delayed_parks, delayed_ends;
+static _Atomic long delayed_parks, delayed_yields, delayed_ends;
 
 /* Before: the stack is left and the park not yet published. After: it is, and the parker has not gone on yet. */
 bool __wrap_cc__state_park(struct cc__task *t) {
@@ -22,6 +25,12 @@ bool __wrap_cc__state_park(struct cc__task *t) {
     bool parked = __real_cc__state_park(t);
     test_jitter();
     return parked;
+}
+/* After: others may take a task that has yielded. */
+void __wrap_cc__runq_push(struct cc__worker *w, struct cc__task *t) {
+    cc__add_relaxed(&delayed_yields, 1);
+    __real_cc__runq_push(w, t);
+    test_jitter();
 }
 /* After: done is published, and who ended the task still has steps to go. */
 bool __wrap_cc__state_finish(struct cc__task *t) {
@@ -115,6 +124,7 @@ static void *yield_storm(void *arg) {
 static void lesson_2_yield_storm(void **state) {
     (void)state;
     test_on_all(yield_storm);
+    assert_true(cc__load_relaxed(&delayed_yields) > 100);
 }
 
 /* ---- lessons 3, 4 and 6: a join before, during and after the end; by tasks and by a thread ---- */
