@@ -7,14 +7,12 @@
  */
 #include "runtimes.h"
 
-struct cc__task;
-struct cc__worker;
-void __real_cc__runq_push(struct cc__worker *w, struct cc__task *t);
-void __wrap_cc__runq_push(struct cc__worker *w, struct cc__task *t);
-bool __real_cc__state_park(struct cc__task *t);
-bool __wrap_cc__state_park(struct cc__task *t);
-bool __real_cc__state_finish(struct cc__task *t);
-bool __wrap_cc__state_finish(struct cc__task *t);
+#include "sched/sched.h"
+
+/* With the types that the library gives them. */
+__typeof__(cc__runq_push) __real_cc__runq_push, __wrap_cc__runq_push;
+__typeof__(cc__state_park) __real_cc__state_park, __wrap_cc__state_park;
+__typeof__(cc__state_finish) __real_cc__state_finish, __wrap_cc__state_finish;
 
 static _Atomic long delayed_parks, delayed_yields, delayed_ends;
 
@@ -27,17 +25,16 @@ bool __wrap_cc__state_park(struct cc__task *t) {
     return parked;
 }
 /* After: others may take a task that has yielded. */
-void __wrap_cc__runq_push(struct cc__worker *w, struct cc__task *t) {
+void __wrap_cc__runq_push(struct cc__worker *w, struct cc__runq *q, struct cc__task *t) {
     cc__add_relaxed(&delayed_yields, 1);
-    __real_cc__runq_push(w, t);
+    __real_cc__runq_push(w, q, t);
     test_jitter();
 }
 /* After: done is published, and who ended the task still has steps to go. */
-bool __wrap_cc__state_finish(struct cc__task *t) {
+void __wrap_cc__state_finish(struct cc__task *t) {
     cc__add_relaxed(&delayed_ends, 1);
-    bool released = __real_cc__state_finish(t);
+    __real_cc__state_finish(t);
     test_jitter();
-    return released;
 }
 
 /* ---- lesson 1: who parks is not resumed before its stack is quiet ---- */

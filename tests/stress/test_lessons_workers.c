@@ -12,12 +12,10 @@
 #include "plat/futex.h"
 #include "sched/sched.h"
 
-int __real_cc__futex_wake(_Atomic uint32_t *word, int n);
-int __wrap_cc__futex_wake(_Atomic uint32_t *word, int n);
-int __real_cc__futex_wait(_Atomic uint32_t *word, uint32_t expect, int64_t deadline_ns);
-int __wrap_cc__futex_wait(_Atomic uint32_t *word, uint32_t expect, int64_t deadline_ns);
-void __real_cc__idle_stop_searching(struct cc__worker *w, bool found);
-void __wrap_cc__idle_stop_searching(struct cc__worker *w, bool found);
+/* With the types that the library gives them. */
+__typeof__(cc__futex_wake) __real_cc__futex_wake, __wrap_cc__futex_wake;
+__typeof__(cc__futex_wait) __real_cc__futex_wait, __wrap_cc__futex_wait;
+__typeof__(cc__idle_stop_searching) __real_cc__idle_stop_searching, __wrap_cc__idle_stop_searching;
 
 static _Atomic long wakes, finds, waits, timed_waits;
 
