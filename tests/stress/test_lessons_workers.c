@@ -190,21 +190,25 @@ static void *pairs(void *arg) {
         test_must(cc_task_join(cc_fiber_spawn_task(spins_a_little, NULL), NULL) == 0);
     return arg;
 }
+/* Starting and ending a runtime wakes each worker once or twice. A worker that is woken for a burst may get no cpu
+ * before the burst is over. A spawner that joins its one child often runs it itself, so that who was woken finds
+ * nothing; how often depends on how long a pair takes beside how long a worker looks on before it sleeps. */
 static void lesson_28_few_wakes_find_nothing(void **state) {
     (void)state;
     for (size_t w = 0; w < TEST_COUNT_OF(test_workers); w++) {
-        long workers = (long)test_workers[w], spawns = (long)test_rounds(8000);
+        long start = 3 * (long)test_workers[w], late = 2 * (long)test_rounds(10), spawns = (long)test_rounds(8000);
         cc__store_relaxed(&wakes, 0);
         cc__store_relaxed(&finds, 0);
         test_on_workers(test_workers[w], bursts, NULL);
         long woken = cc__load_relaxed(&wakes), found = cc__load_relaxed(&finds);
         cc__store_relaxed(&wakes, 0);
+        cc__store_relaxed(&finds, 0);
         test_on_workers(test_workers[w], pairs, NULL);
-        long alone = cc__load_relaxed(&wakes); /* the spawner runs its one child itself: all of these find nothing */
-        print_message("%ld workers: %ld wakes, %ld finds; %ld pairs: %ld wakes\n", workers, woken, found, spawns,
-                      alone);
-        assert_true(woken <= 2 * found + 3 * workers); /* starting and ending the runtime wakes each once */
-        assert_true(alone <= spawns / 2 + 3 * workers);
+        long alone = cc__load_relaxed(&wakes), used = cc__load_relaxed(&finds);
+        print_message("%u workers: bursts: %ld wakes, %ld finds; %ld pairs: %ld wakes, %ld finds\n", test_workers[w],
+                      woken, found, spawns, alone, used);
+        assert_true(woken <= 2 * found + late + start);
+        assert_true(alone <= spawns + used + start); /* one a spawn, and one passed on by who found something */
     }
 }
 
