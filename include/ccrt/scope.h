@@ -37,6 +37,12 @@ typedef struct cc_nursery {
     unsigned priv_flags;
     int priv_line;
     const char *priv_file;
+    struct cc_nursery *priv_outer;     /* the one this is in, unless a shield is between */
+    struct cc_nursery *priv_inner;     /* those in this one, */
+    struct cc_nursery *priv_next;      /* and the others in the same; */
+    struct cc_nursery **priv_link;     /* where the pointer to this one is */
+    struct cc_nursery *priv_to_cancel; /* of a canceller */
+    int priv_pins;                     /* cancellers that hold it */
 } cc_nursery;
 
 /* Start fn(args) as a child; size bytes of args are copied, to a place aligned as by malloc(). site: CC_SITE("name"),

@@ -15,9 +15,8 @@
  * Either W3 sees C1, or C3 sees W1. An outcome of "cancelled" that the walk does not confirm is for a scope outside a
  * shield: the caller begins again.
  *
- * The cancel bit makes a child look at the nurseries it has open itself, whatever it waits for, and cancel those that
- * are under what was cancelled: so cancellation goes down the tree, carried by each owner in turn, and nobody holds
- * two nurseries' locks.
+ * A nursery cancels those inside it (scope/nursery.c). One that is opened later, under what is cancelled already, is
+ * not: the cancel bit makes its owner look when it waits next, whatever it waits for.
  *
  * Prev: sched/finish.c  Next: scope/nursery.c */
 #include <ccrt/scope.h>

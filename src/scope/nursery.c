@@ -5,7 +5,9 @@
  * waits. The last child takes the waiter off, decides its wait and unlocks; after that it touches only the waiter's
  * record: the nursery may be gone.
  *
- * sched/cancel.c says how cancellation reaches a child that waits, and goes on to the nurseries it has open.
+ * sched/cancel.c says how cancellation reaches a child that waits. A nursery knows those inside it, of its owner and
+ * of its children, and cancels them too, whatever their owners are doing: it pins them under its lock, and their owners
+ * do not leave them before the pin is gone. So one lock at a time is held, and no depth is too deep.
  *
  * The waits that can be cancelled are made so before their node is on a list, since a waker may decide them from then
  * on; and who decides a wait on a list does so with the lock held, since every waiter passes through the lock to take
@@ -18,6 +20,7 @@
 
 #include "../base/assert.h"
 #include "../plat/clock.h"
+#include "../plat/thread.h"
 #include "../sched/leave.h"
 
 #include <errno.h>
@@ -25,7 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FLAG_COLLECT = 1, SHIELD_DEPTH_MAX = 255 };
+enum { FLAG_COLLECT = 1, SHIELD_DEPTH_MAX = 255, PIN_SPINS = 100 };
 
 /* The private words of the public structs, by their names here. */
 _Static_assert(sizeof(struct cc__waitlist) ==
@@ -36,6 +39,10 @@ static struct cc__waitlist *waiters_of(cc_nursery *n) {
 }
 static _Atomic int *cancelled_of(cc_nursery *n) {
     return (_Atomic int *)(void *)&n->priv_cancelled;
+}
+
+static _Atomic int *pins_of(cc_nursery *n) {
+    return (_Atomic int *)(void *)&n->priv_pins;
 }
 
 static struct cc__task *self_or_die(void) {
@@ -77,11 +84,43 @@ cc_priv_scope *cc_priv_shield_enter(cc_priv_scope *s) {
     return s;
 }
 
+/* The nursery that a scope is in, with no shield between; or NULL. */
+static cc_nursery *outer_of(const cc_priv_scope *s) {
+    for (s = s->up; s != NULL && s->kind != CC__SCOPE_SHIELD; s = s->up)
+        if (s->kind == CC__SCOPE_NURSERY) return (cc_nursery *)(uintptr_t)s;
+    return NULL;
+}
+
+/* Let its outer nursery know it: cancelling that one cancels this. */
+static void nursery_link(cc_nursery *n) {
+    cc_nursery *outer = n->priv_outer = outer_of(&n->priv_scope);
+    if (outer == NULL) return;
+    cc__waitlist_lock(waiters_of(outer));
+    n->priv_next = outer->priv_inner;
+    n->priv_link = &outer->priv_inner;
+    if (n->priv_next != NULL) n->priv_next->priv_link = &n->priv_next;
+    outer->priv_inner = n;
+    cc__waitlist_unlock(waiters_of(outer));
+}
+
+static void nursery_unlink(cc_nursery *n) {
+    cc_nursery *outer = n->priv_outer;
+    if (outer == NULL) return;
+    cc__waitlist_lock(waiters_of(outer));
+    *n->priv_link = n->priv_next;
+    if (n->priv_next != NULL) n->priv_next->priv_link = n->priv_link;
+    cc__waitlist_unlock(waiters_of(outer));
+    /* [NS1] acquire: pairs with the release of the last pin; the canceller is through with it. */
+    for (unsigned spins = 0; cc__load_acquire(pins_of(n)) != 0; spins++)
+        spins < PIN_SPINS ? cc__cpu_relax() : cc__thread_yield();
+}
+
 cc_nursery *cc_priv_nursery_enter(cc_nursery *n, const char *file, int line) {
     memset(n, 0, sizeof *n);
     n->priv_file = file;
     n->priv_line = line;
     scope_enter(&n->priv_scope, CC__SCOPE_NURSERY);
+    nursery_link(n);
     return n;
 }
 
@@ -97,19 +136,40 @@ static void tell(struct cc__task *t) {
     cc__unpark(t, generation); /* also if its wait was not decided: it looks at its own nurseries */
 }
 
-static void cancel_locked(cc_nursery *n, int code) {
-    if (cc__load_relaxed(cancelled_of(n)) != 0) return;
+/* Cancel one, with its lock. Returns `list` and the nurseries inside it, pinned: they are for cancel_inner(), without
+ * the lock. */
+static cc_nursery *cancel_locked(cc_nursery *n, int code, cc_nursery *list) {
+    if (cc__load_relaxed(cancelled_of(n)) != 0) return list;
     cc__store_release(cancelled_of(n), code); /* [CN2] release: what the canceller wrote before is seen */
     cc__fence_full();                         /* [CN1] C2: see sched/cancel.c */
     for (struct cc__task *t = n->priv_children; t != NULL; t = t->older) tell(t);
     struct cc__task *owner = n->priv_scope.owner;
     if (owner != cc__self()) tell(owner);
+    for (cc_nursery *i = n->priv_inner; i != NULL; i = i->priv_next) { /* once: a nursery is cancelled once */
+        cc__add_relaxed(pins_of(i), 1);
+        i->priv_to_cancel = list;
+        list = i;
+    }
+    return list;
+}
+
+/* Cancel the nurseries of a list, and those inside them, holding one lock at a time however deep they are. */
+static void cancel_inner(cc_nursery *list) {
+    while (list != NULL) {
+        cc_nursery *n = list;
+        list = n->priv_to_cancel;
+        cc__waitlist_lock(waiters_of(n));
+        list = cancel_locked(n, -ECANCELED, list);
+        cc__waitlist_unlock(waiters_of(n));
+        cc__sub_acq_rel(pins_of(n), 1); /* [NS1] release: its owner may go on */
+    }
 }
 
 void cc__nursery_cancel(cc_nursery *n, int code) {
     cc__waitlist_lock(waiters_of(n));
-    cancel_locked(n, code);
+    cc_nursery *inner = cancel_locked(n, code, NULL);
     cc__waitlist_unlock(waiters_of(n));
+    cancel_inner(inner);
 }
 
 void cc_nursery_cancel(cc_nursery *n) {
@@ -141,18 +201,18 @@ static void unlink_child(cc_nursery *n, struct cc__task *t) {
     n->priv_live--;
 }
 
-/* A child's result: the first error counts, and cancels the rest. Being cancelled is no error of its own. */
-static void note_result(cc_nursery *n, int rc) {
-    if (rc >= 0) return;
+/* A child's result: the first error counts, and cancels the rest. Being cancelled is no error of its own. Returns what
+ * is for cancel_inner(). */
+static cc_nursery *note_result(cc_nursery *n, int rc) {
+    if (rc >= 0) return NULL;
     bool was_cancelled = cc__load_relaxed(cancelled_of(n)) != 0;
     if (rc == -ECANCELED && !was_cancelled && n->priv_scope.deadline_ns != CC__NEVER &&
         n->priv_scope.deadline_ns <= cc__now_ns()) {
-        cancel_locked(n, -ETIMEDOUT);
-        return;
+        return cancel_locked(n, -ETIMEDOUT, NULL);
     }
-    if (rc == -ECANCELED && was_cancelled) return;
+    if (rc == -ECANCELED && was_cancelled) return NULL;
     if (n->priv_error == 0) n->priv_error = rc;
-    if ((n->priv_flags & FLAG_COLLECT) == 0) cancel_locked(n, -ECANCELED);
+    return (n->priv_flags & FLAG_COLLECT) == 0 ? cancel_locked(n, -ECANCELED, NULL) : NULL;
 }
 
 static void child_end(cc_nursery *n, struct cc__task *t, int rc) {
@@ -160,7 +220,7 @@ static void child_end(cc_nursery *n, struct cc__task *t, int rc) {
     uint32_t generation = 0;
     cc__waitlist_lock(waiters_of(n));
     unlink_child(n, t);
-    note_result(n, rc);
+    cc_nursery *inner = note_result(n, rc);
     struct cc__wait *w = n->priv_live == 0 ? cc__waitlist_take_first(waiters_of(n)) : NULL;
     if (w != NULL) {
         waiter = w->task;
@@ -168,6 +228,7 @@ static void child_end(cc_nursery *n, struct cc__task *t, int rc) {
         cc__wait_decide(waiter, w->epoch, CC__MATCHED);
     }
     cc__waitlist_unlock(waiters_of(n));
+    cancel_inner(inner); /* pinned: they do not need this one */
     if (waiter != NULL) cc__unpark(waiter, generation);
 }
 
@@ -314,9 +375,11 @@ int cc_nursery_wait_cancellable(cc_nursery *n) {
 void cc_priv_nursery_leave(void *nursery) {
     cc_nursery *n = nursery;
     cc__waitlist_lock(waiters_of(n));
-    if (n->priv_live > 0) cancel_locked(n, -ECANCELED); /* left early */
+    cc_nursery *inner = n->priv_live > 0 ? cancel_locked(n, -ECANCELED, NULL) : NULL; /* left early */
     cc__waitlist_unlock(waiters_of(n));
+    cancel_inner(inner);
     (void)cc_nursery_wait(n);
+    nursery_unlink(n);
     cc_priv_scope_leave(&n->priv_scope);
 }
 

@@ -71,7 +71,9 @@ static void signals_are_blocked_in_the_thread_only(void **state) {
     cc__thread_join(&t);
     pthread_sigmask(SIG_SETMASK, &before, &after);
     for (int sig = 1; sig <= SIGRTMAX; sig++) {
-        assert_int_equal(sigismember(&inside, sig), sigismember(&all, sig));
+        bool fault = sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE || sig == SIGILL || sig == SIGTRAP ||
+                     sig == SIGABRT || sig == SIGSYS; /* the thread's own */
+        assert_int_equal(sigismember(&inside, sig), !fault && sigismember(&all, sig));
         assert_int_equal(sigismember(&after, sig), sig == SIGUSR2);
     }
     const int usual[] = {SIGINT, SIGTERM, SIGCHLD, SIGALRM, SIGUSR1, SIGPROF, SIGRTMIN};
