@@ -21,7 +21,7 @@ enum { CC_SPAWN_LOCAL, CC_SPAWN_ROUNDROBIN };
 typedef struct cc_runtime_attr {
     unsigned workers;      /* 0: CC_WORKERS in the environment, else as many as cpus may be used */
     unsigned max_workers;  /* never more than these, whatever the environment says; 0: 4096 */
-    size_t stack_bytes;    /* of its tasks; 0: 256 KiB */
+    size_t stack_bytes;    /* of its tasks; 0: 192 KiB */
     int spawn;             /* CC_SPAWN_* */
     int no_stealing;       /* workers do not take each other's tasks */
     size_t queue;          /* tasks in the lock-free part of the global queue, rounded up to a power of two; 0: 4096 */

@@ -36,7 +36,7 @@ enum {
 
 /* What a scheduler gives its fibers unless a push says otherwise. Zero means the default. */
 typedef struct cc_sched_attr {
-    size_t stack_bytes; /* usable bytes, rounded up to a size class; 0: 262144 */
+    size_t stack_bytes; /* usable bytes, rounded up to a size class; 0: 196608 */
     unsigned flags;     /* CC_FIBER_* */
 } cc_sched_attr;
 

@@ -84,7 +84,8 @@ unsigned cc__stack_class(size_t bytes) {
 }
 
 size_t cc__stack_class_bytes(unsigned cls) {
-    return CC__STACK_BYTES_MIN << cls;
+    if (cls == CC__STACK_CLASS_192K) return (size_t)192 * 1024;
+    return CC__STACK_BYTES_MIN << (cls < CC__STACK_CLASS_192K ? cls : cls - 1);
 }
 
 size_t cc__stack_bytes(const struct cc__stack *s) {

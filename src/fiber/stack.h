@@ -8,10 +8,10 @@
 #include "../base/base.h"
 #include "../base/list.h"
 
-/* Sizes are powers of two from 16 KiB to 1 GiB; each has a class. */
-enum { CC__STACK_CLASSES = 17 };
+/* Sizes are powers of two from 16 KiB to 1 GiB, and 192 KiB, which with its guard is 256; each has a class. */
+enum { CC__STACK_CLASSES = 18, CC__STACK_CLASS_192K = 4 };
 #define CC__STACK_BYTES_MIN ((size_t)16 * 1024)
-#define CC__STACK_BYTES_MAX (CC__STACK_BYTES_MIN << (CC__STACK_CLASSES - 1))
+#define CC__STACK_BYTES_MAX (CC__STACK_BYTES_MIN << (CC__STACK_CLASSES - 2))
 
 /* Below every stack; no frame up to this size can step over it. */
 #define CC__STACK_GUARD_BYTES ((size_t)64 * 1024)

@@ -32,7 +32,7 @@
 #include <string.h>
 
 #ifndef CC_FIBER_STACK_SIZE
-#define CC_FIBER_STACK_SIZE 262144
+#define CC_FIBER_STACK_SIZE 196608
 #endif
 _Static_assert(CC_FIBER_STACK_SIZE > 0 && CC_FIBER_STACK_SIZE <= CC_STACK_BYTES_MAX,
                "CC_FIBER_STACK_SIZE is out of range");

@@ -425,7 +425,7 @@ static void overflow_in_sched(void *arg) {
 
 static void overflow_names_fiber_and_size(void **state) {
     (void)state;
-    test_aborts(overflow_in_sched, NULL, "ccrt: fiber 7 \"parse\" overflowed its 262144-byte stack (");
+    test_aborts(overflow_in_sched, NULL, "ccrt: fiber 7 \"parse\" overflowed its 196608-byte stack (");
 }
 
 static void *count_up(void *arg) {

@@ -13,7 +13,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
-static const size_t default_bytes = 262144;
+static const size_t default_bytes = 196608;
 
 static struct cc__stack *get(struct cc__stack_cache *cache, size_t bytes) {
     struct cc__stack *s;
