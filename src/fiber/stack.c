@@ -13,11 +13,12 @@
  * Three places an idle stack can be in, from warm to gone:
  *   1. its owner's cache: no lock, last used first, at most CACHE_MAX of a class
  *   2. the pool, under one lock, on its slab's list. The first WARM_MAX of a class keep their memory, and
- *      four times as many as are in use; beyond that a slab whose idle warm stacks are a quarter of it
- *      gives theirs back at once (but not the slab that stacks are coming back to just now)
+ *      four times as many as are in use; beyond that a slab whose idle warm stacks are a quarter of it, and
+ *      that nobody came back to for a fifth of a second, gives theirs back
  *   3. unmapped: when all of a slab is idle, except for one such slab a class
- * So idle memory is bounded by the caches, WARM_MAX, one slab, and four times what is in use. Less would be dear: a
- * million tasks that sleep for up to a second and end, while others begin, took twice as long when it was a quarter.
+ * So idle memory is bounded by the caches, WARM_MAX, one slab, and four times what is in use. Less, or
+ * at once, would be dear, because every stack given back interrupts all cpus that run the program: a million tasks that
+ * sleep for up to a second and end, while others begin, took twice as long.
  *
  * Invariant: a slot is in exactly one of: fresh (index >= slab->fresh), slab->idle, some cache, in use.
  *
@@ -29,6 +30,7 @@
 
 #include "../base/assert.h"
 #include "../base/text.h"
+#include "../plat/clock.h"
 #include "../plat/thread.h"
 #include "../plat/vm.h"
 #include "hooks.h"
@@ -46,6 +48,7 @@ enum {
     SLAB_SLOTS_MIN = 16,   /* of a class's first slab, memory permitting */
     SLAB_SLOTS_MAX = 1024, /* of its later ones */
 };
+#define TRIM_AGE_NS INT64_C(200000000)
 #define SLAB_BYTES_MAX ((size_t)512 << 20) /* fewer slots for large classes */
 
 struct cc__slab {
@@ -56,6 +59,7 @@ struct cc__slab {
     unsigned idle;          /* how many are on the list below */
     unsigned warm;          /* how many of those have memory */
     struct cc__stack *list; /* idle ones, last used first */
+    int64_t touched_ns;     /* when one came back last */
     char *base;
     struct cc__stack slot[]; /* records of all */
 };
@@ -67,7 +71,6 @@ struct stack_class {
     size_t warm;          /* idle warm stacks in all slabs */
     size_t slabs, slots, idle;
     size_t out; /* given out, to callers and their caches */
-    struct cc__slab *last; /* the slab that stacks came back to last, or NULL */
 };
 
 static struct {
@@ -259,7 +262,6 @@ static void slab_put(struct stack_class *c, struct cc__stack *s, struct cc__list
         c->slots -= b->slots;
         c->idle -= b->idle;
         c->warm -= b->warm;
-        if (c->last == b) c->last = NULL;
         cc__list_append(doomed, &b->node);
     } else {
         c->spare++;
@@ -303,38 +305,33 @@ static bool slab_holds_much(const struct cc__slab *b) {
     return b->warm * 4 >= b->slots;
 }
 
-/* A slab that holds much, among the first few that have idle stacks; not `now`. */
-static struct cc__slab *class_find_much(struct stack_class *c, const struct cc__slab *now) {
+/* If there is plenty, trim a slab that holds much and that no stack has come back to for a while: when many stacks end
+ * one after the other, slabs become idle as a whole, and are unmapped at once for the price of one stack. */
+static void pool_trim(struct stack_class *c, int64_t now_ns, struct cc__list *doomed) {
+    if (c->warm <= WARM_MAX || c->warm <= WARM_TIMES * c->out) return;
     struct cc__node *n = cc__list_first(&c->open);
     for (int i = 0; n != NULL && i < SEARCH_MAX; n = cc__list_next(&c->open, n), i++) {
         struct cc__slab *b = CC__CONTAINER_OF(n, struct cc__slab, node);
-        if (b != now && slab_holds_much(b)) return b;
+        if (!slab_holds_much(b) || now_ns - b->touched_ns < TRIM_AGE_NS) continue;
+        slab_trim(c, b, doomed);
+        return;
     }
-    return NULL;
-}
-
-/* If there is plenty, trim the slab that puts have moved on from, or another that holds much. Not the one they go to:
- * when many stacks end in the order they were made, each slab becomes idle as a whole and is unmapped at once. */
-static void pool_trim(struct stack_class *c, struct cc__slab *now, struct cc__list *doomed) {
-    struct cc__slab *before = c->last;
-    bool moved = before != NULL && before != now;
-    c->last = slab_all_idle(now) ? NULL : now;
-    if (c->warm <= WARM_MAX || c->warm <= WARM_TIMES * c->out) return;
-    struct cc__slab *b = moved && slab_holds_much(before) ? before : class_find_much(c, now);
-    if (b != NULL) slab_trim(c, b, doomed);
 }
 
 static void pool_put(struct cc__stack *list) {
     struct cc__list doomed;
     cc__list_init(&doomed);
+    if (list == NULL) return;
+    int64_t now = cc__now_ns();
     cc__lock_take(&pool.lock);
+    struct stack_class *c = class_of(list->slab->cls); /* of all of them */
     while (list != NULL) {
         struct cc__stack *s = list;
         list = s->next;
-        struct stack_class *c = class_of(s->slab->cls);
+        s->slab->touched_ns = now;
         slab_put(c, s, &doomed);
-        pool_trim(c, s->slab, &doomed);
     }
+    pool_trim(c, now, &doomed);
     cc__lock_drop(&pool.lock);
     slabs_destroy(&doomed);
 }
