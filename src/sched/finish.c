@@ -31,6 +31,8 @@
 /* joiners.mark, beside CC__RELEASED: the task is at T4. */
 enum { ENDING = 2 };
 
+enum { OVER_MAX = 32 };
+
 static void mark_set(struct cc__task *t, uint32_t bits) {
     cc__store_relaxed(&t->joiners.mark, bits); /* with the lock */
 }
@@ -55,13 +57,33 @@ static CC__COLD void end_slowly(struct cc__task *t) {
     if (mark != 0) cc__record_free(t);
 }
 
+/* A nursery's child that ended well. Its nursery waits for all its children, so the worker need not tell it while the
+ * next task it runs is another of them: it tells of several at once, under one lock. Whoever leaves a task for another
+ * one, or runs out of them, tells first. */
+static void end_child(struct cc__worker *w, struct cc__task *t) {
+    if (w->over.first != NULL && w->over.first->nursery != t->nursery) cc__finish_tell(w);
+    cc__tasks_append(&w->over, t);
+    if (++w->over_count == OVER_MAX) cc__finish_tell(w);
+}
+
+void cc__finish_tell(struct cc__worker *w) {
+    struct cc__tasks over = w->over;
+    if (over.first == NULL) return;
+    w->over = (struct cc__tasks){0};
+    w->over_count = 0;
+    cc__nursery_children_ended(over.first->nursery, over);
+}
+
 void cc__finish(struct cc__worker *w, struct cc__task *t) {
     t->fiber = NULL;
     /* [SD1] release: shutdown that counts this end sees all the task spawned. */
     cc__store_release(&w->count.ended, cc__load_relaxed(&w->count.ended) + 1);
     if (t->no_handle) {
         cc__state_finish(t);
-        cc__record_free(t);
+        if (t->counts_out)
+            end_child(w, t);
+        else
+            cc__record_free(t);
         return;
     }
     cc__waitlist_lock(&t->joiners);

@@ -118,6 +118,8 @@ static void fiber_main(void *arg) {
         cc__count(&w->count.run);
         cc__finish(w, t);
         next = cc__worker_pick(w);
+        if (w->over.first != NULL && (next == NULL || next->fiber != NULL || next->nursery != w->over.first->nursery))
+            cc__finish_tell(w);
         cc__store_relaxed(&w->current, next);
         w->budget = BUDGET;
     } while (next != NULL && next->fiber == NULL && next->stack_class == cc__stack_class(f->bytes));

@@ -99,6 +99,8 @@ struct cc__worker {
     unsigned turn;   /* whom a round-robin spawn goes to */
     bool searching;
     struct cc__tasks pinned; /* pinned tasks that are ready */
+    struct cc__tasks over;   /* children of one nursery that have ended, which it has not been told yet */
+    unsigned over_count;
     struct cc__stack_cache stacks;
     struct cc__task_cache records;
     struct cc__rng rng;
@@ -231,6 +233,7 @@ void cc__wake_all(struct cc__waitlist *l, enum cc__outcome outcome);
 
 /* finish.c */
 void cc__finish(struct cc__worker *w, struct cc__task *t);
+void cc__finish_tell(struct cc__worker *w); /* tell the nursery of `over`, if there are any */
 void cc__record_free(struct cc__task *t);
 
 /* spawn.c */
@@ -255,6 +258,7 @@ void cc__cancel_pass_on(struct cc__task *self);
 struct cc_nursery;
 int cc__nursery_cancelled(const struct cc_nursery *n); /* 0, or a negative code */
 void cc__nursery_cancel(struct cc_nursery *n, int code);
+void cc__nursery_children_ended(struct cc_nursery *n, struct cc__tasks ended); /* well, and frees their records */
 int cc__runtime_default(struct cc__runtime **out);
 
 #endif /* CC__SCHED_SCHED_H */

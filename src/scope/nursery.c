@@ -215,12 +215,11 @@ static cc_nursery *note_result(cc_nursery *n, int rc) {
     return (n->priv_flags & FLAG_COLLECT) == 0 ? cancel_locked(n, -ECANCELED, NULL) : NULL;
 }
 
-static void child_end(cc_nursery *n, struct cc__task *t, int rc) {
+/* Children leave, with the lock, which is given up: the last touch of the nursery. */
+static void leave_and_unlock(cc_nursery *n, struct cc__tasks ended, cc_nursery *inner) {
     struct cc__task *waiter = NULL;
     uint32_t generation = 0;
-    cc__waitlist_lock(waiters_of(n));
-    unlink_child(n, t);
-    cc_nursery *inner = note_result(n, rc);
+    for (struct cc__task *t = ended.first; t != NULL; t = t->next) unlink_child(n, t);
     struct cc__wait *w = n->priv_live == 0 ? cc__waitlist_take_first(waiters_of(n)) : NULL;
     if (w != NULL) {
         waiter = w->task;
@@ -230,6 +229,19 @@ static void child_end(cc_nursery *n, struct cc__task *t, int rc) {
     cc__waitlist_unlock(waiters_of(n));
     cancel_inner(inner); /* pinned: they do not need this one */
     if (waiter != NULL) cc__unpark(waiter, generation);
+}
+
+static void child_end(cc_nursery *n, struct cc__task *t, int rc) {
+    t->next = NULL;
+    cc__waitlist_lock(waiters_of(n));
+    cc_nursery *inner = note_result(n, rc);
+    leave_and_unlock(n, (struct cc__tasks){t, t}, inner);
+}
+
+void cc__nursery_children_ended(cc_nursery *n, struct cc__tasks ended) {
+    cc__waitlist_lock(waiters_of(n));
+    leave_and_unlock(n, ended, NULL);
+    for (struct cc__task *t; (t = cc__tasks_take(&ended)) != NULL;) cc__record_free(t);
 }
 
 static void result_set(cc_priv_result *f, int status);
@@ -245,7 +257,10 @@ static void *child_main(void *arg) {
     drop_arguments(t);
     if (t->locals != NULL) cc__locals_end(t);
     if (t->future != NULL) result_set(t->future, 0);
-    child_end(t->nursery, t, rc);
+    if (rc >= 0)
+        t->counts_out = 1; /* sched/finish.c */
+    else
+        child_end(t->nursery, t, rc);
     return NULL;
 }
 

@@ -110,6 +110,7 @@ static void record_reset(struct cc__task *t) {
     t->priority = 0;
     t->has_heap = 0;
     t->no_handle = 0;
+    t->counts_out = 0;
     t->name = NULL;
     t->scope = NULL;
     t->nursery = NULL;

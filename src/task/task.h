@@ -58,9 +58,10 @@ struct cc__task {
     uint32_t serial; /* "task 7" in reports */
     uint16_t pinned; /* 1 + the only worker that may run it; 0: any */
     uint8_t stack_class;
-    uint8_t priority : 2;  /* CC_PRIORITY_* */
-    uint8_t has_heap : 1;  /* its arguments are at the pointer in args */
-    uint8_t no_handle : 1; /* nobody ever had one: its end needs no lock */
+    uint8_t priority : 2;   /* CC_PRIORITY_* */
+    uint8_t has_heap : 1;   /* its arguments are at the pointer in args */
+    uint8_t no_handle : 1;  /* nobody ever had one: its end needs no lock */
+    uint8_t counts_out : 1; /* a nursery's child that ended well: its nursery is still to be told */
 
     struct cc__waitlist joiners;
     char *name;                       /* own copy, or NULL */
