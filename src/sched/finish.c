@@ -129,6 +129,7 @@ static enum looked join_look(cc_task task, struct cc__wait *w, void **result) {
     }
     cc__waitlist_unlock(&t->joiners);
     if (found == ENDED && mark == 0) cc__record_free(t);
+    if (found == ENDED) cc__run_operation();
     return found;
 }
 

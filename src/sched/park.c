@@ -153,8 +153,10 @@ void cc_priv_park_if(const void *flag, int expected) {
     struct cc__task *self = cc__self();
     CC_CHECK(self != NULL, "no memory to let this thread wait");
     /* Acquire: pairs with the release store that who unparks made to the flag before. */
-    if (cc__load_acquire((const _Atomic int *)flag) != expected) return;
-    cc__park(self);
+    if (cc__load_acquire((const _Atomic int *)flag) == expected)
+        cc__park(self);
+    else
+        cc__run_operation();
 }
 
 void cc_unpark(cc_parker p) {

@@ -447,7 +447,10 @@ static bool await_leave(cc_priv_result *f, struct cc__wait *w) {
 void cc_priv_await(cc_priv_result *f) {
     struct cc__wait w;
     cc__wait_begin(&w, self_or_die(), CC__BY_LIST, f, "await");
-    if (!await_register(f, &w)) return;
+    if (!await_register(f, &w)) {
+        cc__run_operation();
+        return;
+    }
     cc__wait_for_ever(&w);
     await_leave(f, &w);
 }

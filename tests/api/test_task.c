@@ -347,9 +347,34 @@ static void priorities_are_kept(void **state) {
     assert_null(result);
 }
 
+/* Operations that never have to wait give way to others now and then: on one worker, B runs while A goes on and on. */
+static void *sets_it(void *arg) {
+    cc__store_release((_Atomic int *)arg, 1);
+    return NULL;
+}
+static void *never_waits(void *arg) {
+    (void)arg;
+    _Atomic int ran = 0, done = 1;
+    cc_task t = cc_fiber_spawn_task(sets_it, &ran);
+    int operations = 0;
+    while (cc__load_acquire(&ran) == 0 && operations < 1000) {
+        cc_park_if(&done, 0); /* returns at once */
+        operations++;
+    }
+    cc_task_join(t, NULL);
+    return (void *)(intptr_t)operations;
+}
+
+static void operations_have_a_budget(void **state) {
+    (void)state;
+    void *operations;
+    assert_int_equal(cc_run(&(cc_runtime_attr){.workers = 1}, never_waits, NULL, &operations), 0);
+    assert_in_range((uintptr_t)operations, 100, 200);
+}
+
 TEST_MAIN(cmocka_unit_test(results_are_joined_once), cmocka_unit_test(many_wait_and_one_takes),
           cmocka_unit_test(several_joiners), cmocka_unit_test(joining_oneself_is_refused),
           cmocka_unit_test(detached_tasks_run), cmocka_unit_test(attributes), cmocka_unit_test(trees),
           cmocka_unit_test(yields_come_back), cmocka_unit_test(schedulers_in_tasks), cmocka_unit_test(many_at_once),
           cmocka_unit_test(names_come_from_the_site), cmocka_unit_test(joins_can_be_cancelled),
-          cmocka_unit_test(priorities_are_kept))
+          cmocka_unit_test(priorities_are_kept), cmocka_unit_test(operations_have_a_budget))
