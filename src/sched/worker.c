@@ -96,6 +96,15 @@ static CC__COLD struct cc__task *take_high(struct cc__worker *w) {
     return cc__inject_take(&w->runtime->inject, CC_PRIORITY_HIGH);
 }
 
+/* Something else goes first, perhaps for long: what was handed over is put where others can take it. */
+static void pass_on_next(struct cc__worker *w) {
+    struct cc__task *t = w->next;
+    if (t == NULL) return;
+    w->next = NULL;
+    cc__ready_taken(w, (struct cc__tasks){t, t});
+    cc__idle_notify(w->runtime);
+}
+
 struct cc__task *cc__worker_pick(struct cc__worker *w) {
     struct cc__inject *inject = &w->runtime->inject;
     struct cc__task *t = NULL;
@@ -103,7 +112,11 @@ struct cc__task *cc__worker_pick(struct cc__worker *w) {
     if (CC__UNLIKELY(--w->until_look == 0)) t = look_around(w);
     bool high = CC__UNLIKELY(cc__load_relaxed(&inject->high) > 0);
     if (t == NULL && high && !other_way(w)) t = take_high(w);
-    if (t == NULL) t = cc__worker_pick_local(w);
+    if (CC__UNLIKELY(t != NULL)) {
+        pass_on_next(w);
+        return t;
+    }
+    t = cc__worker_pick_local(w);
     if (t != NULL) return t;
     if (high) t = take_high(w);
     if (t == NULL) t = take_pinned(w);
