@@ -211,3 +211,7 @@ void cc__hooks_stack_end(unsigned id) {
 #endif
     (void)id;
 }
+
+void cc__hooks_memory(const void *at, size_t bytes) {
+    if ((cc__hooks_present() & CC__HOOK_LSAN) != 0) __lsan_register_root_region(at, bytes);
+}

@@ -12,6 +12,7 @@
  *
  * Prev: task/wait.c  Next: task/local.c */
 #include "../base/assert.h"
+#include "../fiber/hooks.h"
 #include "../plat/thread.h"
 #include "../plat/vm.h"
 #include "task.h"
@@ -46,6 +47,7 @@ static struct cc__task *cut_chain(void) {
         void *at;
         if (cc__vm_map(&at, cc__align_up(sizeof *s, cc__vm_page_bytes())) != 0) return NULL;
         s = at;
+        cc__hooks_memory(s, sizeof *s);
         s->next = records.slabs;
         records.slabs = s;
     }

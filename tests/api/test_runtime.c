@@ -166,17 +166,18 @@ static void shutdown_cancels_and_reports(void **state) {
     (void)state;
     enum { TASKS = 100 };
     cc_runtime *rt;
-    cc_task t[TASKS], s;
+    cc_task t[TASKS], s, late;
     _Atomic int seen = 0;
     assert_int_equal(cc_runtime_create(&rt, &(cc_runtime_attr){.workers = 2}), 0);
     for (int i = 0; i < TASKS; i++) assert_int_equal(cc_runtime_spawn(rt, &t[i], NULL, until_cancelled, &seen), 0);
     cc_task_attr attr = {.name = "stubborn"};
     assert_int_equal(cc_runtime_spawn(rt, &s, &attr, stubborn, NULL), 0);
     assert_int_equal(cc_runtime_shutdown(rt, 0, 20), -ETIMEDOUT);
-    assert_int_equal(cc_runtime_spawn(rt, &s, NULL, stubborn, NULL), -ESHUTDOWN);
-    assert_int_equal(cc_task_valid(s), 0);
+    assert_int_equal(cc_runtime_spawn(rt, &late, NULL, stubborn, NULL), -ESHUTDOWN);
+    assert_int_equal(cc_task_valid(late), 0);
     cc__store_release(&stubborn_may_end, 1);
     assert_int_equal(cc_runtime_shutdown(rt, 0, -1), 0);
+    assert_int_equal(cc_task_join(s, NULL), 0);
     assert_int_equal(cc__load_relaxed(&seen), TASKS);
     for (int i = 0; i < TASKS; i++) {
         void *result;
