@@ -96,6 +96,8 @@ CC_END_DECLS
     CC_PRIV_ASSERT(0, "ccrt: " #name " has more than 8 parameters; pass a struct");                                    \
     static R name(void)
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): types, names and declarations stand where no parentheses may */
+
 /* ---- int functions ---- */
 
 #define CC_TASK(...) CC_PRIV_CAT(CC_PRIV_TASK_, CC_PRIV_SOME(__VA_ARGS__))(__VA_ARGS__)
@@ -180,6 +182,8 @@ CC_END_DECLS
         SETS return cc_priv_async(cc_n, cc_f, name##_cc_run, &cc_v, sizeof cc_v, cc_at);                               \
     }                                                                                                                  \
     static R name PARAMS
+
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 /* Spawn a CC_ASYNC: cc_async(n, result, name, arguments...). Returns as cc_nursery_spawn; a failure is also the
  * result's status, with a zero value. */

@@ -14,11 +14,13 @@ CC_API int cc_run_main(int (*fn)(int argc, char **argv), int argc, char **argv);
 
 CC_END_DECLS
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): they are declared */
 #define CC_MAIN(argc, argv)                                                                                            \
     static int cc_main_(int, char **);                                                                                 \
     int main(int cc_count, char **cc_words) {                                                                          \
         return cc_run_main(cc_main_, cc_count, cc_words);                                                              \
     }                                                                                                                  \
     static int cc_main_(int argc __attribute__((unused)), char **argv __attribute__((unused)))
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 #endif /* CCRT_MAIN_H */

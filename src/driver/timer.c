@@ -36,6 +36,7 @@ void cc__timers_init(struct cc__timers *s, int64_t now_ns) {
 /* ---- heaps ---- */
 
 static void attach(struct cc__timer **where, struct cc__timer *t) {
+    CC_ASSERT(where != NULL);
     *where = t;
     if (t != NULL) t->link = where;
 }

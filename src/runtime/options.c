@@ -16,6 +16,7 @@ enum { QUEUE_BITS_MIN = 4, QUEUE_BITS_MAX = 24 };
 
 /* CC_WORKERS, or 0 where it is not a number that makes sense. */
 static unsigned workers_from_environment(void) {
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): a program that changes its environment meanwhile races with itself */
     const char *text = getenv("CC_WORKERS");
     char *end;
     if (text == NULL || *text == 0) return 0;

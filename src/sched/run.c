@@ -82,7 +82,7 @@ void cc__run_arrive(struct cc__worker *w) {
 /* The fiber of the next task, which becomes the current one; the worker's root if there is none. */
 struct cc__fiber *cc__run_next_fiber(struct cc__worker *w, struct cc__task *next) {
     struct cc__fiber *f = next == NULL ? w->root : fiber_for(w, next);
-    if (CC__UNLIKELY(f == NULL)) { /* no stack now: it waits in line, and the worker tries again */
+    if (CC__UNLIKELY(f == NULL && next != NULL)) { /* no stack now: it waits in line, and the worker tries again */
         if (next->pinned != 0)
             cc__tasks_append(&w->pinned, next);
         else

@@ -205,7 +205,7 @@ struct cc__task *cc__worker_pick(struct cc__worker *w); /* without stealing or s
 struct cc__task *cc__worker_pick_local(struct cc__worker *w);
 struct cc__task *cc__worker_find(struct cc__worker *w);     /* NULL: the runtime ends */
 bool cc__worker_expire(struct cc__timers *s, int64_t *now); /* timers that are due; *now: 0, or read before */
-void *cc__worker_main(void *worker);
+void *cc__worker_main(void *arg);                           /* the worker */
 
 /* steal.c */
 struct cc__task *cc__steal(struct cc__worker *w); /* in rounds, or NULL */

@@ -51,10 +51,10 @@ static struct cc__task *cut_chain(void) {
         s->next = records.slabs;
         records.slabs = s;
     }
-    for (; n < MOVE && s->cut < SLAB_RECORDS; n++) {
+    do {
         s->record[s->cut].next = chain;
         chain = &s->record[s->cut++];
-    }
+    } while (++n < MOVE && s->cut < SLAB_RECORDS);
     chain->serial = n;
     return chain;
 }
