@@ -4,10 +4,11 @@
  * Method: one scenario of a runtime of 3 workers, tasks, names, a nursery with arguments on the heap, sleeps and
  * joins, run again and again with the Nth call of anything that can fail made to fail, for N = 1, 2, ... until a run
  * has no failure. Each run is a process of its own. A second scenario lets everything fail from the Nth call on, until
- * all that could be spawned is. Sanitizers and valgrind look for leaks.
+ * all that could be spawned is. Sanitizers and valgrind look for leaks. Not where the C
+ * library is linked in whole: its own calls would fail, too.
  * Link: -Wl,--wrap=malloc,--wrap=calloc,--wrap=aligned_alloc,--wrap=strdup,--wrap=mmap,--wrap=mprotect
  * Link: -Wl,--wrap=madvise,--wrap=syscall,--wrap=pthread_create,--wrap=pthread_key_create,--wrap=pthread_setspecific
- * Not with: thread
+ * Not with: thread cross
  * Timeout: 120
  */
 #include "test.h"

@@ -34,9 +34,9 @@ static void spawn_detached(struct cc__rng *r, int depth) {
     struct job *j = malloc(sizeof *j);
     assert_non_null(j);
     *j = (struct job){cc__rng_next(r), depth, true};
+    cc__add_relaxed(&accepted, 1);
     cc_task t = cc_fiber_spawn_task(detached, j);
     assert_int_equal(cc_task_detach(t), 0);
-    cc__add_relaxed(&accepted, 1);
 }
 
 static void spawn_and_join(struct cc__rng *r, int depth) {
@@ -45,8 +45,8 @@ static void spawn_and_join(struct cc__rng *r, int depth) {
     int n = (int)cc__rng_below(r, 4) + 1;
     for (int i = 0; i < n; i++) {
         j[i] = (struct job){cc__rng_next(r), depth, false};
+        cc__add_relaxed(&accepted, 1); /* before: it may end, and be counted, at once */
         t[i] = cc_fiber_spawn_task(storm, &j[i]);
-        cc__add_relaxed(&accepted, 1);
     }
     for (int i = 0; i < n; i++) {
         void *result;
