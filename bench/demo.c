@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { STEPS = 5 };
+enum { STEPS = 7 };
 static int step;
 
 /* ---- printing ---- */
@@ -194,7 +194,7 @@ static void show_many(void) {
     t = seconds() - t;
     double each = (memory_used() - before) / (double)met;
     done("%ld fibers exist at once, each in the middle of a C function, made in %.1f s", met, t);
-    note("each has a stack of 262,144 bytes with a guard below, and takes %.0f bytes of memory", each);
+    note("each has a stack of 196,608 bytes with a guard below, and takes %.0f bytes of memory", each);
     progress("ending them ...");
     if (met == count) must(cc_sched_run(s), "run");
     cc_sched_destroy(s);
@@ -271,6 +271,64 @@ static void show_overflow(void) {
     note("%s", text);
 }
 
+/* ---- step 6: tasks over all cpus ---- */
+
+static unsigned workers; /* of the default runtime, as far as they were seen */
+
+CC_TASK(visits, (unsigned char *, seen)) {
+    *seen = 1;
+    unsigned worker = cc_worker_self();
+    if (__atomic_load_n(&workers, __ATOMIC_RELAXED) < worker) __atomic_store_n(&workers, worker, __ATOMIC_RELAXED);
+    return 0;
+}
+
+static void show_tasks(void) {
+    step = 6;
+    enum { COUNT = 1000000 };
+    unsigned char *seen = calloc(COUNT, 1);
+    int rc = -ENOMEM;
+    long ran = 0;
+    if (seen == NULL) must(rc, "memory");
+    progress("%d tasks over all cpus ...", COUNT);
+    double t = seconds();
+    CC_NURSERY(n) {
+        for (long i = 0; i < COUNT; i++) must(cc_spawn(n, visits, &seen[i]), "a task");
+        rc = cc_nursery_wait(n);
+    }
+    t = seconds() - t;
+    must(rc, "the nursery");
+    for (long i = 0; i < COUNT; i++) ran += seen[i];
+    free(seen);
+    if (ran != COUNT) must(-EIO, "a task was lost");
+    done("%d tasks spawned, run by %u workers and joined: %.0f nanoseconds each", COUNT, workers, t / COUNT * 1e9);
+}
+
+/* ---- step 7: cancellation ---- */
+
+CC_TASK(sleeps_for_an_hour) {
+    return cc_sleep_ms(3600000);
+}
+CC_TASK(fails_soon) {
+    cc_sleep_ms(500);
+    return -EIO;
+}
+
+static void show_cancellation(void) {
+    step = 7;
+    enum { COUNT = 100000 };
+    int rc = 0;
+    progress("%d tasks sleep for an hour ...", COUNT);
+    double t = seconds();
+    CC_NURSERY(n) {
+        for (long i = 0; i < COUNT; i++) must(cc_spawn(n, sleeps_for_an_hour), "a task");
+        must(cc_spawn(n, fails_soon), "a task");
+        rc = cc_nursery_wait(n);
+    }
+    done("%d tasks sleep for an hour, one fails after half a second: all have ended after %.2f s", COUNT,
+         seconds() - t);
+    note("and the wait for them returned: %s", cc_strerror(rc));
+}
+
 int main(void) {
     on_terminal = isatty(STDOUT_FILENO) == 1;
     double t = seconds();
@@ -280,8 +338,10 @@ int main(void) {
     show_many();
     show_short();
     show_overflow();
+    show_tasks();
+    show_cancellation();
     printf("\nAll this in %.1f seconds. Next:\n"
-           "  examples/01_sched.c       twenty lines to start from; its output is in examples/01_sched.out\n"
+           "  examples/03_tasks.c       forty lines to start from; its output is in examples/03_tasks.out\n"
            "  ./dev test                all tests, with gcc and clang\n"
            "  ./dev bench               the same figures beside Go, Boost.Fiber, State Threads and others\n"
            "  ./dev install PREFIX      headers and libraries for your own program\n",

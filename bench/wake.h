@@ -21,7 +21,7 @@ static inline void bench_run_on_first(int first) {
     if (CPU_COUNT(&all) == 0)
         bench_check(sched_getaffinity(0, sizeof all, &all) == 0, "which cpus there are is unknown");
     if (CPU_COUNT(&all) == 1) return;
-    int cpu = 0;
+    size_t cpu = 0;
     while (!CPU_ISSET(cpu, &all)) cpu++;
     CPU_ZERO(&chosen);
     CPU_SET(cpu, &chosen);
