@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* What scenarios call: assertions, choices, spin loops, semaphores. See ccmc.h.
  *
- * Spin loops. A loop that waits for another thread could go round any number of times, and a load may
- * see an old value each time: executions without end, none of which says anything new. So mc_yield(), once a turn:
- * 1. The thread waits until one of the objects that it read since the last yield holds something else than it
- *    saw; that may be so already, if it saw something old. Where this never comes the loop never ends: a
+ * Spin loops. A loop that waits for another thread could go round any number of times, and a load may see
+ * an old value each time: executions without end, none of which says anything new. So mc_yield(), once a
+ * turn:
+ * 1. The thread waits until one of the objects that it read since the last yield holds something else than
+ *    it saw; that may be so already, if it saw something old. Where this never comes the loop never ends: a
  *    deadlock.
- * 2. From then on it sees what is newest now of those objects (and of no others): stores become visible after
- *    some time, says the standard. It learns nothing else by that.
+ * 2. From then on it sees what is newest now of those objects (and of no others): stores become visible
+ *    after some time, says the standard. It learns nothing else by that.
  * A mutex counts as changed when its owner wrote something while holding it. */
 #include "internal.h"
 

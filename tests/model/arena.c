@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* The scenario's heap: malloc() and the others, for one execution.
  *
- * Each thread has a region of its own from which it takes blocks one after the other, so that the address of a
- * block depends on what its thread did and on nothing else: allocations of two threads commute, and
- * the search need not try their orders. Memory is never given out twice in one execution: whatever touches a block
- * after free(), however much later, is found. (A bug that needs the allocator to return the same address again is
- * found as the use of the old one.) Blocks are 16 bytes or more apart, and what lies between is nobody's.
+ * Each thread has a region of its own from which it takes blocks one after the other, so that the address
+ * of a block depends on what its thread did and on nothing else: allocations of two threads commute, and
+ * the search need not try their orders. Memory is never given out twice in one execution: whatever touches
+ * a block after free(), however much later, is found. (A bug that needs the allocator to return the same
+ * address again is found as the use of the old one.) Blocks are 16 bytes or more apart, and what lies
+ * between is nobody's.
  *
- * free() counts as a write to the whole block for race.c, so an access that was made before it by luck only is a
- * race. New memory is filled with a pattern, the same each time. */
+ * free() counts as a write to the whole block for race.c, so an access that was made before it by luck only
+ * is a race. New memory is filled with a pattern, the same each time. */
 #include "internal.h"
 
 #include <errno.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* ccmc: a model checker for the library's own sources. This header is all that a scenario needs.
  *
- * A scenario is a handful of threads that call real code of src/. The checker runs them again and
- * again until it has seen every way they can interleave and every value that C11 allows each atomic load
- * to see, and in each of those executions looks for failed assertions, data races, deadlocks, lost
- * wake-ups, memory used after it was freed, and leaks. Nothing is sampled and no number of preemptions is
- * assumed: "exhausted" means that no execution was left out. README.md tells how it works.
+ * A scenario is a handful of threads that call real code of src/. The checker runs them again and again
+ * until it has seen every way they can interleave and every value that C11 allows each atomic load to see,
+ * and in each of those executions looks for failed assertions, data races, deadlocks, lost wake-ups, memory
+ * used after it was freed, and leaks. Nothing is sampled and no number of preemptions is assumed:
+ * "exhausted" means that no execution was left out. README.md tells how it works.
  *
  * A file tests/model/model_<protocol>.c opens with a comment that has a line
  *     Sources: src/base/bits.c            (the files of the library that it needs, if any)
@@ -18,9 +18,9 @@
  *     };
  *
  * Inside a scenario everything is as in any C program: atomics, plain memory, malloc(), pthread mutexes,
- * pthread_create(), futexes, and the library's own context switch. Globals and thread-locals
- * of the program begin each execution as the process began, so setup() need only set what differs.
- * What must not be done: wait in the kernel, map memory, read clocks or random numbers for real. */
+ * pthread_create(), futexes, and the library's own context switch. Globals and thread-locals of the program
+ * begin each execution as the process began, so setup() need only set what differs. What must not be done:
+ * wait in the kernel, map memory, read clocks or random numbers for real. */
 #ifndef CCMC_H
 #define CCMC_H
 
@@ -118,7 +118,7 @@ struct mc_options {
     enum mc_mode mode;
     bool sc_only;       /* sequential consistency: each load sees the newest store */
     bool full;          /* the long form of everything */
-    bool trace;         /* tell the executions that fail, those that must fail too */
+    bool trace;         /* tell executions: replayed ones, and with mc_main() those that fail as they must */
     uint64_t max_execs; /* 0: no limit; with MC_RANDOM, how many */
     uint64_t seed;
     const char *replay; /* run one execution only */

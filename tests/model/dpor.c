@@ -2,33 +2,34 @@
 /* Partial order reduction: which executions need not be run.
  *
  * Two steps are independent if either order of them leads to the same state: two loads, or stores to
- * different atomics. Executions that differ only in the order of independent neighbours are the same for every
- * purpose (Mazurkiewicz); of millions of interleavings a few are left. One must be run of each class, and the
- * classes are found while running (Flanagan, Godefroid: "Dynamic partial-order reduction for model checking
- * software", POPL 2005), in the form called source-DPOR (Abdulla, Aronsson, Jonsson, Sagonas: "Optimal
- * dynamic partial order reduction", POPL 2014):
+ * different atomics. Executions that differ only in the order of independent neighbours are the same for
+ * every purpose (Mazurkiewicz); of millions of interleavings a few are left. One must be run of each class,
+ * and the classes are found while running (Flanagan, Godefroid: "Dynamic partial-order reduction for model
+ * checking software", POPL 2005), in the form called source-DPOR (Abdulla, Aronsson, Jonsson, Sagonas:
+ * "Optimal dynamic partial order reduction", POPL 2014):
  *
- * 1. Run any execution to its end. Each step gets a clock, `past`: the steps it depends on, which are those of
- *    its own thread and those before it that conflict, and what these depend on.
+ * 1. Run any execution to its end. Each step gets a clock, `past`: the steps it depends on, which are those
+ *    of its own thread and those before it that conflict, and what these depend on.
  * 2. A race, in this file, is a pair of conflicting steps of two threads that nothing else between them
- *    orders: first n, later p's. (Nothing is wrong with that; data races are race.c's business.) Turning the pair round
- *    leads to another class. Where n was made, something else has to be tried: take v = all steps after n
- *    that do not depend on n, then p's step. Any thread whose first step in v depends on no other step in v could
- *    begin v; they are v's initials. If none of them is among those to be tried at n (`backtrack`), add one.
+ *    orders: first n, later p's. (Nothing is wrong with that; data races are race.c's business.) Turning
+ *    the pair round leads to another class. Where n was made, something else has to be tried: take v = all
+ *    steps after n that do not depend on n, then p's step. Any thread whose first step in v depends on no
+ *    other step in v could begin v; they are v's initials. If none of them is among those to be tried at n
+ *    (`backtrack`), add one.
  * 3. Go back to the deepest node with something left to try, try it, repeat.
  *
- * Sleep sets (Godefroid, "Partial-Order Methods for the Verification of Concurrent Systems", 1996). When all that
- * begins with thread q at a node was tried, and another thread's step is tried there next, then q need not
- * be tried until some step conflicts with q's: until then q's step commutes to the front, where
- * it was tried. Those q sleep. If all that is enabled sleeps, the execution is given up ("pruned").
+ * Sleep sets (Godefroid, "Partial-Order Methods for the Verification of Concurrent Systems", 1996). When
+ * all that begins with thread q at a node was tried, and another thread's step is tried there next, then q
+ * need not be tried until some step conflicts with q's: until then q's step commutes to the front, where it
+ * was tried. Those q sleep. If all that is enabled sleeps, the execution is given up ("pruned").
  *
- * Threads that wait. A lock that waits cannot be made before the unlock that lets it go on, so that
- * pair is no race; the race is between the two locks. Likewise any step that was waiting, disabled, when n was made.
- * Steps that were never made, because their thread waits forever or the execution was given up, have
+ * Threads that wait. A lock that waits cannot be made before the unlock that lets it go on, so that pair is
+ * no race; the race is between the two locks. Likewise any step that was waiting, disabled, when n was
+ * made. Steps that were never made, because their thread waits forever or the execution was given up, have
  * races too.
  *
- * Values. Where one step can have several results (memory.c), all are tried before its thread counts as done. A
- * compare-and-swap that failed is a load. */
+ * Values. Where one step can have several results (memory.c), all are tried before its thread counts as
+ * done. A compare-and-swap that failed is a load. */
 #include "internal.h"
 
 static bool yield_conflict(const struct mc__op *yield, const struct mc__op *other) {

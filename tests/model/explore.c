@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /* The search: runs the scenario again and again, each time another way, until no way is left.
  *
- * The checker is stateless (Godefroid's VeriSoft, POPL 1997): it keeps no states to come back to, only the list of
- * choices of the last execution, one node a step: which thread was let go on, and which of its
- * operation's possible results it got. To try something else at a node, the scenario is run anew from the beginning
- * with the
- * choices up to that node as before. For that, all that a scenario does must follow from those
- * choices: memory, thread-locals and heap start the same each time (image.c, arena.c), and where an execution takes
- * another way than it did before with the same choices, the checker says so and stops.
+ * The checker is stateless (Godefroid's VeriSoft, POPL 1997): it keeps no states to come back to, only the
+ * list of choices of the last execution, one node a step: which thread was let go on, and which of its
+ * operation's possible results it got. To try something else at a node, the scenario is run anew from the
+ * beginning with the choices up to that node as before. For that, all that a scenario does must follow from
+ * those choices: memory, thread-locals and heap start the same each time (image.c, arena.c), and where an
+ * execution takes another way than it did before with the same choices, the checker says so and stops.
  *
- * One thread runs at a time, each on a stack of its own (threads.c). An operation arrives in mc__visible(): the
- * thread says what it wants to do, the search picks who goes on, and when it is this thread's turn
- * the operation is made. Plain code between operations runs along with the one before it.
+ * One thread runs at a time, each on a stack of its own (threads.c). An operation arrives in mc__visible():
+ * the thread says what it wants to do, the search picks who goes on, and when it is this thread's turn the
+ * operation is made. Plain code between operations runs along with the one before it.
  *
  *   setup, as thread MAIN -> every thread up to its first operation -> steps until all have ended -> check
  *
- * Modes. MC_REDUCED tries at each node what dpor.c asks for. MC_NAIVE tries every enabled thread and every value that
- * the memory model has: the yardstick for the former. MC_RANDOM picks at random. A replay string gives
- * all choices; what follows its end is picked at random. */
+ * Modes. MC_REDUCED tries at each node what dpor.c asks for. MC_NAIVE tries every enabled thread and every
+ * value that the memory model has: the yardstick for the former. MC_RANDOM picks at random. A replay string
+ * gives all choices; what follows its end is picked at random. */
 #include "internal.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+
+struct mc__state mc;
 
 enum { OUTCOMES = 1u << 18, NAMED = 2000, NAME_BYTES = 48 };
 
@@ -110,8 +111,22 @@ static uint64_t random_below(uint64_t n) { /* splitmix64, as base/rng.h */
     return (z ^ (z >> 31)) % n;
 }
 
+/* A load of some bytes of a larger atomic, as of a futex word that is half of one: the whole is looked at. */
+static void op_widen(struct mc__op *op) {
+    for (unsigned i = 0; i < mc.objects; i++) {
+        const struct mc__object *o = &mc.object[i];
+        bool inside = op->addr >= o->addr && op->addr + op->size <= o->addr + o->size;
+        if (o->kind != MC__ATOMIC || !inside || op->size == o->size) continue;
+        op->shift = (uint8_t)(8 * (op->addr - o->addr));
+        op->part = op->size;
+        op->addr = o->addr;
+        op->size = o->size;
+    }
+}
+
 static void op_prepare(struct mc__op *op) {
     const struct mc__kind *k = op->kind;
+    if (k->part) op_widen(op);
     op->writes = k->writes;
     op->sc = k->sc;
     op->object = op->object2 = MC__NO_OBJECT;
@@ -119,7 +134,7 @@ static void op_prepare(struct mc__op *op) {
         op->sc = MC__SC_ACCESS;
     if (k->object != MC__NOTHING)
         op->object = (uint8_t)mc__object_at(op->addr, op->size, (enum mc__object_kind)k->object);
-    if (k->queue) op->object2 = (uint8_t)mc__object_at(op->addr, op->size, MC__QUEUE);
+    if (k->queue) op->object2 = (uint8_t)mc__object_at(op->queue, sizeof(uint32_t), MC__QUEUE);
 }
 
 static mc__mask enabled_threads(void) {
@@ -332,7 +347,7 @@ static void execution_threads(void) {
         mc__thread_prepare(t->tid);
     }
     unsigned threads = mc.threads;
-    for (unsigned i = 0; i < threads && mc.end == MC__RUNNING; i++) mc__thread_start(i);
+    for (unsigned i = 0; i < threads && mc.end == MC__RUNNING; i++) mc__thread_start(i, &mc.driver);
     int first = mc.end == MC__RUNNING ? schedule() : -1;
     if (first >= 0) mc__enter((unsigned)first);
 }
@@ -420,9 +435,9 @@ static void search_replay(void) {
     search.forced_steps = mc__replay_parse(mc.options.replay, search.forced, MC__STEPS, &sc_only);
     mc.options.sc_only = mc.options.sc_only || sc_only;
     mc.options.mode = MC_RANDOM; /* any value that the model has, not only those that are needed */
-    mc__trace_begin();
+    if (mc.options.trace) mc__trace_begin();
     execution();
-    mc__trace_print();
+    if (mc.options.trace) mc__trace_print();
     mc.tracing = false;
 }
 

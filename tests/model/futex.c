@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Futexes and time: the system calls that src/plat makes to wait.
  *
- * futex wait is two steps. The first is what the kernel does under the lock of the queue: a full fence, a load of the
- * word, and if that is the expected value the thread is in the queue. The second is coming back, which waits until
- * somebody woke it, or may happen at any time where the wait has a deadline: timeouts are not a matter of time here but
- * one more thing that can happen. A wake is a full fence, then any n of those in the queue are woken; which
- * ones is a choice. Nothing is learned by being woken: the word must be read again, as the kernel's promise has it.
+ * futex wait is two steps. The first is what the kernel does under the lock of the queue: a full fence, a
+ * load of the word, and if that is the expected value the thread is in the queue. The second is coming
+ * back, which waits until somebody woke it, or may happen at any time where the wait has a deadline:
+ * timeouts are not a matter of time here but one more thing that can happen. A wake is a full fence, then
+ * any n of those in the queue are woken; which ones is a choice. Nothing is learned by being woken: the
+ * word must be read again, as the kernel's promise has it.
  *
- * The fences are what makes "store, wake" against "wait" safe: either the wait sees the store or
- * the wake sees the waiter.
+ * The fences are what makes "store, wake" against "wait" safe: either the wait sees the store or the wake
+ * sees the waiter.
  *
  * A wake does not touch the word's memory, which may be gone by then.
  *
@@ -23,6 +24,9 @@
 #include <unistd.h>
 
 #define PC __builtin_return_address(0)
+
+#define SECOND_NS ((int64_t)1000000000)
+#define BEGIN_NS SECOND_NS /* what clocks say at the start of an execution */
 
 enum { QUEUED = 1, SLEEP_WOKEN = 0, SLEEP_TIMEOUT = 1, SLEEP_SPURIOUS = 2 };
 
@@ -82,6 +86,7 @@ static mc__word wake_apply(struct mc__thread *t, struct mc__op *op, unsigned cod
 
 static const struct mc__kind wait_kind = {.name = "futex wait",
                                           .object = MC__ATOMIC,
+                                          .part = true,
                                           .queue = true,
                                           .sc = MC__SC_FENCE,
                                           .options = mc__read_options,
@@ -95,6 +100,7 @@ static long futex_wait(uint32_t *word, uint32_t expected, const struct timespec 
     struct mc__op op = {.kind = &wait_kind,
                         .addr = (uintptr_t)word,
                         .size = sizeof *word,
+                        .queue = (uintptr_t)word,
                         .expected = expected,
                         .pc = pc,
                         .timed = until != NULL};
@@ -106,7 +112,7 @@ static long futex_wait(uint32_t *word, uint32_t expected, const struct timespec 
     mc__word how = mc__visible(op);
     if (how == SLEEP_WOKEN) return 0;
     if (how == SLEEP_TIMEOUT) {
-        int64_t deadline = (int64_t)until->tv_sec * 1000000000 + until->tv_nsec;
+        int64_t deadline = (int64_t)until->tv_sec * SECOND_NS + until->tv_nsec - BEGIN_NS;
         if (mc__self()->clock_ns < deadline) mc__self()->clock_ns = deadline;
     }
     errno = how == SLEEP_TIMEOUT ? ETIMEDOUT : EINTR;
@@ -114,8 +120,12 @@ static long futex_wait(uint32_t *word, uint32_t expected, const struct timespec 
 }
 
 static long futex_wake(uint32_t *word, int n, const void *pc) {
-    return (long)mc__visible((struct mc__op){
-        .kind = &wake_kind, .addr = (uintptr_t)word, .size = sizeof *word, .arg = n < 0 ? 0 : (unsigned)n, .pc = pc});
+    return (long)mc__visible((struct mc__op){.kind = &wake_kind,
+                                             .addr = (uintptr_t)word,
+                                             .size = sizeof *word,
+                                             .queue = (uintptr_t)word,
+                                             .arg = n < 0 ? 0 : (unsigned)n,
+                                             .pc = pc});
 }
 
 #pragma GCC visibility push(default)
@@ -140,8 +150,8 @@ long __wrap_syscall(long number, ...) {
 
 int __wrap_clock_gettime(clockid_t id, struct timespec *ts) {
     if (!mc.running) return clock_gettime(id, ts);
-    int64_t now = mc__self()->clock_ns + 1000000000; /* one second after it all began */
-    *ts = (struct timespec){.tv_sec = now / 1000000000, .tv_nsec = now % 1000000000};
+    int64_t now = mc__self()->clock_ns + BEGIN_NS;
+    *ts = (struct timespec){.tv_sec = now / SECOND_NS, .tv_nsec = now % SECOND_NS};
     return 0;
 }
 

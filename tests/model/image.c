@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* The program's globals and thread-locals: the same at the start of each execution, and thread-locals
- * apart for each thread of the scenario.
+/* The program's globals and thread-locals: the same at the start of each execution, and thread-locals apart
+ * for each thread of the scenario.
  *
- * The checker is a shared library, the program an executable that has the scenario, the library's sources and
- * nothing else. So the executable's writable data (what is left of it after relocation) is all that
- * an execution may change besides stacks and heap: it is saved when a search begins and put back before each execution.
- * A static that caches something on first use is then cached on first use in every execution.
+ * The checker is a shared library, the program an executable that has the scenario, the library's sources
+ * and nothing else. So the executable's writable data (what is left of it after relocation) is all that an
+ * execution may change besides stacks and heap: it is saved when a search begins and put back before each
+ * execution. A static that caches something on first use is then cached on first use in every execution.
  *
- * Its thread-locals are one block at a known place of the one real thread, whatever they are read by, inline assembly
- * included; each thread of the scenario has a copy that is exchanged with that block when another goes on, and so with
- * errno. No list of variables to keep. That different threads' variables are at one address here is no race. */
+ * Its thread-locals are one block at a known place of the one real thread, whatever they are read by,
+ * inline assembly included; each thread of the scenario has a copy that is exchanged with that block when
+ * another goes on, and so with errno. No list of variables to keep. That different threads' variables are
+ * at one address here is no race. */
 #include "internal.h"
 
 #include <errno.h>

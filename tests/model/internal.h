@@ -82,7 +82,8 @@ struct mc__kind {
     const char *name;
     uint8_t object; /* what its address names: an enum mc__object_kind */
     bool writes;    /* or may write: see struct mc__op */
-    bool queue;     /* it writes the futex queue of its address */
+    bool part;      /* it may be about a part of a larger atomic */
+    bool queue;     /* it writes a futex queue */
     uint8_t sc;     /* whatever its order; accesses with order seq_cst are MC__SC_ACCESS */
 
     /* Whether thread t, whose operation it is, could make it now. NULL: always. */
@@ -96,6 +97,7 @@ struct mc__kind {
 struct mc__op {
     const struct mc__kind *kind;
     uintptr_t addr;
+    uintptr_t queue;           /* the futex word whose queue it is about */
     mc__word arg;              /* the value stored, added, ...; or a count */
     mc__word expected;         /* of a compare-and-swap, a futex wait */
     const void *pc;            /* where in the program */
@@ -105,7 +107,9 @@ struct mc__op {
     bool weak;                 /* a compare-and-swap that may fail for no reason */
     bool timed;                /* a wait that may time out */
 
-    /* Set by mc__op_prepare(). */
+    /* Set by op_prepare(). */
+    uint8_t shift;   /* of a part of an atomic: how many bits are below it */
+    uint8_t part;    /* its size; 0: all of it */
     uint8_t object;  /* or MC__NO_OBJECT */
     uint8_t object2; /* its futex queue, or MC__NO_OBJECT */
     bool writes;     /* before it is made: it may write `object`; afterwards: it did */
@@ -156,7 +160,7 @@ struct mc__thread {
     void (*body)(void);           /* of the scenario, or */
     void *(*start)(void *), *arg; /* of pthread_create() */
     void *result;
-    void *back; /* while it runs to its first operation: the stack to return to */
+    void **back; /* while it runs to its first operation: where the stack to return to is saved */
     bool starting, done;
     unsigned tid;
     struct mc__op op; /* the next one */
@@ -294,8 +298,9 @@ bool mc__arena_describe(uintptr_t addr, char *text, size_t size);
 void mc__threads_init(void);
 void mc__threads_reset(void);
 void mc__thread_prepare(unsigned tid); /* body or start is set */
-void mc__thread_start(unsigned tid);   /* run it up to its first operation */
-void mc__thread_started(void);         /* it has come to its first operation; returns when it is made */
+void mc__thread_start(unsigned tid,
+                      void **from); /* run it up to its first operation; `from` keeps the caller's stack */
+void mc__thread_started(void);      /* it has come to its first operation; returns when it is made */
 __attribute__((noreturn)) void mc__thread_end(void);
 void mc__switch_to(unsigned tid);
 void mc__run_main(void (*body)(void)); /* setup or check, from the driver */

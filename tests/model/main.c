@@ -5,7 +5,8 @@
  *   it expects no bug, none was found, and the search was exhausted (or says that it is bounded, and was);
  *   it expects a bug of some kinds, and one of these was found;
  *   and the outcomes are those it lists, if it does.
- * With --random, --sc or --replay less is looked at: a bug where none is expected is a failure, nothing else. */
+ * With --random, --sc or --replay less is looked at: a bug where none is expected is a failure, nothing
+ * else. */
 #include "ccmc.h"
 
 #include <getopt.h>
@@ -17,6 +18,7 @@ static const char usage[] = "usage: %s [OPTION...] [NAME...]     scenarios whose
                             "  --list              what there is\n"
                             "  --full              the long scenarios, too\n"
                             "  --passing           only those that expect no bug\n"
+                            "  --first             stop at the first that fails\n"
                             "  --trace             tell the execution that fails, also where that is expected\n"
                             "  --sc                sequential consistency: each load sees the newest store\n"
                             "  --max-execs N       stop a search after N executions (which then is not exhausted)\n"
@@ -26,7 +28,7 @@ static const char usage[] = "usage: %s [OPTION...] [NAME...]     scenarios whose
 struct run {
     const char *program;
     struct mc_options options;
-    bool list, passing;
+    bool list, passing, first;
     char **names;
     int n;
 };
@@ -104,6 +106,7 @@ static void print_result(const struct mc_scenario *s, const struct mc_result *r,
 static void tell(const struct run *run, const struct mc_scenario *s, const char *replay) {
     struct mc_options again = run->options;
     again.replay = replay;
+    again.trace = true;
     struct mc_result r = mc_explore(s, &again);
     mc_result_fini(&r);
     printf("  replay: %s\n", replay);
@@ -149,6 +152,7 @@ static int run_all(const struct run *run, const struct mc_scenario *scenarios) {
         bool ok = run_one(run, s);
         passed += ok;
         failed += !ok;
+        if (!ok && run->first) break;
     }
     if (run->list) return 0;
     printf("%u passed, %u failed\n", passed, failed);
@@ -159,11 +163,18 @@ static int run_all(const struct run *run, const struct mc_scenario *scenarios) {
 
 static bool parse(struct run *run, int argc, char **argv) {
     static const struct option known[] = {
-        {"list", no_argument, NULL, 'l'},         {"full", no_argument, NULL, 'f'},
-        {"passing", no_argument, NULL, 'p'},      {"trace", no_argument, NULL, 't'},
-        {"sc", no_argument, NULL, 's'},           {"max-execs", required_argument, NULL, 'm'},
-        {"random", required_argument, NULL, 'r'}, {"seed", required_argument, NULL, 'S'},
-        {"replay", required_argument, NULL, 'R'}, {NULL, 0, NULL, 0},
+        {"list", no_argument, NULL, 'l'},
+        {"full", no_argument, NULL, 'f'},
+        {"passing", no_argument, NULL, 'p'},
+        {"first", no_argument, NULL, '1'},
+        {"trace", no_argument, NULL, 't'},
+        {"sc", no_argument, NULL, 's'},
+        {"max-execs", required_argument, NULL, 'm'},
+        {"random", required_argument, NULL, 'r'},
+        {"seed", required_argument, NULL, 'S'},
+        {"replay", required_argument, NULL, 'R'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
     };
     struct mc_options *o = &run->options;
     o->seed = 1;
@@ -172,6 +183,7 @@ static bool parse(struct run *run, int argc, char **argv) {
         case 'l': run->list = true; break;
         case 'f': o->full = true; break;
         case 'p': run->passing = true; break;
+        case '1': run->first = true; break;
         case 't': o->trace = true; break;
         case 's': o->sc_only = true; break;
         case 'm': o->max_execs = strtoull(optarg, NULL, 10); break;
@@ -180,7 +192,10 @@ static bool parse(struct run *run, int argc, char **argv) {
             o->max_execs = strtoull(optarg, NULL, 10);
             break;
         case 'S': o->seed = strtoull(optarg, NULL, 10); break;
-        case 'R': o->replay = optarg; break;
+        case 'R':
+            o->replay = optarg;
+            o->trace = true;
+            break;
         default: return false;
         }
     }

@@ -2,8 +2,8 @@
 /* Memory: which values an atomic load may see, and what one learns by seeing them.
  *
  * The model is RC11 (Lahav, Vafeiadis, Kang, Hur, Dreyer: "Repairing Sequential Consistency in C/C++11",
- * PLDI 2017), which is C++20's without load buffering. RC11 is a set of rules about whole executions; to run
- * a program one needs a machine that obeys them at each step. This is a view machine, after the one in
+ * PLDI 2017), which is C++20's without load buffering. RC11 is a set of rules about whole executions; to
+ * run a program one needs a machine that obeys them at each step. This is a view machine, after the one in
  * "A Promising Semantics for Relaxed-Memory Concurrency" (Kang, Hur, Lahav, Vafeiadis, Dreyer, POPL 2017)
  * without its promises:
  *
@@ -16,35 +16,32 @@
  *    and y may land in opposite orders (the litmus tests 2+2W and S). Only the place right before a
  *    read-modify-write is taken, for that one must directly follow what it read.
  * 3. A release store puts the thread's whole view into its message, a relaxed one the view at the last
- *    release fence (`released`). A load with acquire adds the message's view to its own; a relaxed one keeps it
- *    aside (`acquired`) until an acquire fence. That is all of message passing.
+ *    release fence (`released`). A load with acquire adds the message's view to its own; a relaxed one
+ *    keeps it aside (`acquired`) until an acquire fence. That is all of message passing.
  * 4. A read-modify-write adds the view of the message it read to the one it writes: a release sequence.
- * 5. seq_cst: one more view, `mc.sc`. A fence takes it in and gives its own; a seq_cst load sees nothing older than
- *    it, a seq_cst store goes after it, and both raise it for their atomic. So the order in which
- *    the checker makes these operations is the total order S of the standard.
+ * 5. seq_cst: one more view, `mc.sc`. A fence takes it in and gives its own; a seq_cst load sees nothing
+ *    older than it, a seq_cst store goes after it, and both raise it for their atomic. So the order in
+ *    which the checker makes these operations is the total order S of the standard.
  *
- * Views carry a clock too, `before`: the steps that happen before, for race.c. The seq_cst view has
- * none: fences order what is seen, but do not by themselves synchronise.
+ * Views carry a clock too, `before`: the steps that happen before, for race.c. The seq_cst view has none:
+ * fences order what is seen, but do not by themselves synchronise.
  *
- * Exact for programs whose only seq_cst operations are fences, which is this library's case: the
- * test model_random compares with the rules themselves. Of programs that mix seq_cst accesses with weaker ones to the
- * same atomic it leaves out the few outcomes where S contradicts happens-before (Z6.U of the first paper). Load
- * buffering, where a load sees a store that its own thread's later store causes, is left out
+ * Exact for programs whose only seq_cst operations are fences, which is this library's case: the test
+ * model_random compares with the rules themselves. Of programs that mix seq_cst accesses with weaker ones
+ * to the same atomic it leaves out the few outcomes where S contradicts happens-before (Z6.U of the first
+ * paper). Load buffering, where a load sees a store that its own thread's later store causes, is left out
  * by RC11 itself: no step here can see a store that was not made yet.
  *
  * Fewer choices, same outcomes. A load made after a store may skip it and see an older one, or the load may
- * be made before the store: the same outcome twice. So a step may skip a message only if it could not have been made
- * before
- * the step that stored it: because its thread depends on that one (mc__dpor_known()), or because what it
- * reads was stored even later, and put before. The same goes for stores that are put before others. Where neither
- * holds the
- * two steps can be swapped, and the search does that. model_random checks this against the naive search. */
+ * be made before the store: the same outcome twice. So a step may skip a message only if it could not have
+ * been made before the step that stored it: because its thread depends on that one (mc__dpor_known()), or
+ * because what it reads was stored even later, and put before. The same goes for stores that are put before
+ * others. Where neither holds the two steps can be swapped, and the search does that. model_random checks
+ * this against the naive search. */
 #include "internal.h"
 
 /* Code of a weak compare-and-swap that fails though the value is right. */
 enum { SPURIOUS = 1u << 12 };
-
-struct mc__state mc;
 
 void mc__memory_reset(void) {
     mc.objects = mc.messages = 0;
@@ -310,7 +307,7 @@ mc__word mc__read_apply(struct mc__thread *t, struct mc__op *op, unsigned code, 
     const struct mc__object *o = &mc.object[op->object];
     mc__word value = see(t, op->object, o->n - 1u - code, order);
     mc__atomic(op->addr, op->size, false, op->pc);
-    return value;
+    return op->part == 0 ? value : truncate_to(op->part, value >> op->shift);
 }
 
 static mc__word load_apply(struct mc__thread *t, struct mc__op *op, unsigned code) {
@@ -386,7 +383,7 @@ static mc__word fence_apply(struct mc__thread *t, struct mc__op *op, unsigned co
 }
 
 #define ON_ATOMIC .object = MC__ATOMIC, .options = mc__read_options
-const struct mc__kind mc__load = {.name = "load", ON_ATOMIC, .apply = load_apply};
+const struct mc__kind mc__load = {.name = "load", ON_ATOMIC, .part = true, .apply = load_apply};
 const struct mc__kind mc__store = {.name = "store", ON_ATOMIC, .writes = true, .apply = store_apply};
 const struct mc__kind mc__update = {.name = "update", ON_ATOMIC, .writes = true, .apply = update_apply};
 const struct mc__kind mc__cas = {.name = "cas", ON_ATOMIC, .writes = true, .apply = cas_apply};

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Goal: a worked example: "publish work, then look for sleepers" against "announce sleep, then look for work" is a
- * Dekker pair, and needs a full fence on both sides; with it, no worker sleeps while there is work.
- * Method: one worker that sleeps on a futex, one or two threads that bring work. Twins without one of the fences, or
- * whose futex word does not change with a wake-up, must fail: the worker sleeps forever. The library's own futex calls.
+/* Goal: a worked example: "publish work, then look for sleepers" against "announce sleep, then look for
+ * work" is a Dekker pair, and needs a full fence on both sides; with it, no worker sleeps while there is
+ * work.
+ * Method: one worker that sleeps on a futex, one or two threads that bring work. Twins without one of the
+ * fences, or whose futex word does not change with a wake-up, must fail: the worker sleeps forever. The
+ * library's own futex calls.
  *
  * Lessons 21, 23 and 54.
  * Sources: src/plat/futex.c

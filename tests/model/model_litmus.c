@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Goal: the checker's memory is C11's: each classical litmus test has all the outcomes that RC11 allows
- * and no other.
- * Method: every test lists its outcomes in full; one more or one less is a failure. Names are those of the literature
- * (Alglave, Maranget: "Herding cats"; Batty et al.: "Mathematizing C++ concurrency"). Threads store 1 or 2 to x, y, z,
- * all 0 at first; an outcome is what the loads saw, then the final values where they matter.
+/* Goal: the checker's memory is C11's: each classical litmus test has all the outcomes that RC11 allows and
+ * no other.
+ * Method: every test lists its outcomes in full; one more or one less is a failure. Names are those of the
+ * literature (Alglave, Maranget: "Herding cats"; Batty et al.: "Mathematizing C++ concurrency"). Threads
+ * store 1 or 2 to x, y, z, all 0 at first; an outcome is what the loads saw, then the final values where
+ * they matter.
  *
  * LB is the one test whose weak outcome C11 allows and the checker does not produce: see memory.c. */
 #include "ccmc.h"

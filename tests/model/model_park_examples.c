@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Goal: a worked example: parking with one control word loses no wake-up and resumes no fiber twice. Each way to get
- * it wrong that design documents and predecessors have fallen for is a twin that must fail.
- * Method: a real fiber, switched by the library's own switch, that waits for a token; one or two workers that run it;
- * posters that hand over a token and wake it; strays that wake it for no reason. The run queue and the wait lock
- * are a semaphore and a mutex: they are not what is being checked.
+/* Goal: a worked example: parking with one control word loses no wake-up and resumes no fiber twice. Each
+ * way to get it wrong that design documents and predecessors have fallen for is a twin that must fail.
+ * Method: a real fiber, switched by the library's own switch, that waits for a token; one or two workers
+ * that run it; posters that hand over a token and wake it; strays that wake it for no reason. The run queue
+ * and the wait lock are a semaphore and a mutex: they are not what is being checked.
  *
- * The protocol. `control` says where the fiber is: the number of the worker that runs it, ASSIGNED (in the run
- * queue), PARKED, or DONE; NOTED is set beside a worker's number when a wake-up came while it ran.
+ * The protocol. `control` says where the fiber is: the number of the worker that runs it, ASSIGNED (in the
+ * run queue), PARKED, or DONE; NOTED is set beside a worker's number when a wake-up came while it ran.
  *   the fiber            1. stores nothing and looks: NOTED or its flag set, then it does not park
  *                        2. switches away: only then
- *   its worker           3. commits: worker's number -> PARKED; if that fails a wake-up came: ASSIGNED, then enqueue
+ *   its worker           3. commits: worker's number -> PARKED; if that fails a wake-up came: ASSIGNED is exchanged
+ *                           for what is there, then enqueue
  *   who wakes it         1. sets the flag, under the wait lock
- *                        2. PARKED -> ASSIGNED and enqueue; running: sets NOTED; ASSIGNED: writes it again, so that
- * what
- *                           was written before is seen by who runs it next
+ *                        2. PARKED -> ASSIGNED and enqueue; running: sets NOTED; ASSIGNED: writes it again, so
+ *                           that who runs it next sees what was written before
  *
  * Lessons 1, 3 and 19.
  * Sources: src/fiber/ctx_make.c src/fiber/ctx_x86_64.S
@@ -36,6 +36,8 @@ static enum twin {
     COMMIT_ON_OWN_STACK,
     BLIND_UNPARK,
     NO_LATCH,
+    ASSIGNED_LEFT_ALONE,
+    BLIND_ABORT,
     WAKE_BEFORE_FLAG,
     ENQUEUE_BEFORE_ASSIGNED,
     FLAG_AFTER_COMMIT,
@@ -83,6 +85,7 @@ static void unpark(void) {
             return;
         }
         if (twin == NO_LATCH && seen > 0) return;
+        if (twin == ASSIGNED_LEFT_ALONE && seen == ASSIGNED) return;
         int64_t next = seen > 0 ? seen | NOTED : ASSIGNED;
         if (cc__cas_weak_acq_rel(&task.control, &seen, next)) break;
     }
@@ -98,14 +101,19 @@ static void park_commit(struct node *node) {
         return;
     }
     if (twin == ENQUEUE_BEFORE_ASSIGNED) enqueue();
-    cc__store_release(&task.control, ASSIGNED);
+    /* An exchange, so that a wake-up between the two is part of what the next owner acquires; with a store it is
+     * written over, and what came before it may stay unseen. */
+    if (twin == BLIND_ABORT)
+        cc__store_release(&task.control, ASSIGNED);
+    else
+        cc__xchg_acq_rel(&task.control, ASSIGNED);
     if (twin != ENQUEUE_BEFORE_ASSIGNED) enqueue();
 }
 
-/* Called by the fiber: returns after a wake-up, or for no reason. */
+/* Called by the fiber: returns after a wake-up, or for no reason. node may be NULL: no flag. */
 static void park_if(struct node *node) {
     if ((cc__and_acq_rel(&task.control, ~NOTED) & NOTED) != 0) return;
-    if (cc__load_acquire(&node->notified) != 0) return;
+    if (node != NULL && cc__load_acquire(&node->notified) != 0) return;
     task.node = node;
     task.parking = true;
     if (twin == COMMIT_ON_OWN_STACK) park_commit(node);
@@ -138,9 +146,22 @@ static void wait_for_token(void) {
     }
 }
 
+/* No lock and no node: two bare flags, of two threads; a wake-up makes the store before it visible. */
+static _Atomic int flags[2]; /* W: their threads.  R: the fiber */
+static bool bare;
+
+static void wait_for_flags(void) {
+    while (cc__load_relaxed(&flags[0]) == 0 || cc__load_relaxed(&flags[1]) == 0) park_if(NULL);
+}
+
 static void fiber_main(void *arg) {
     (void)arg;
-    for (; rounds < wanted; rounds++) wait_for_token();
+    for (; rounds < wanted; rounds++) {
+        if (bare)
+            wait_for_flags();
+        else
+            wait_for_token();
+    }
     task.parking = false;
     cc__ctx_switch(&task.ctx, &home[task.worker]);
 }
@@ -215,6 +236,15 @@ static void stray(void) {
     unpark();
 }
 
+static void first_flag(void) {
+    cc__store_relaxed(&flags[0], 1);
+    unpark();
+}
+static void second_flag(void) {
+    cc__store_relaxed(&flags[1], 1);
+    unpark();
+}
+
 /* ---- join: the end of a fiber against a thread that waits for it, in one word too ---- */
 
 enum { LIVE, JOINING, ENDED };
@@ -263,24 +293,49 @@ SETUP(flag_after_commit, FLAG_AFTER_COMMIT, 1)
 SETUP(flag_after_unlock, FLAG_AFTER_UNLOCK, 1)
 SETUP(joiner_before_done, JOINER_BEFORE_DONE, 1)
 
+static void bare_flags(void) {
+    begin(SOUND, 1);
+    bare = true;
+}
+static void assigned_left_alone(void) {
+    begin(ASSIGNED_LEFT_ALONE, 1);
+    bare = true;
+}
+static void blind_abort(void) {
+    begin(BLIND_ABORT, 1);
+    bare = true;
+}
+
 static void finished_once(void) {
     mc_assert(finished && rounds == wanted);
 }
 
 const struct mc_scenario mc_scenarios[] = {
-    {"1 worker, poster", sound, {worker, poster}, finished_once, 0},
-    {"1 worker, flagless poster", sound, {worker, flagless_poster}, finished_once, 0},
-    {"2 workers, poster", sound, {worker, worker, poster}, finished_once, 0},
-    {"1 worker, poster, stray", sound, {worker, poster, stray}, finished_once, 0},
-    {"1 worker, two posters, two rounds", sound_twice, {worker, poster, poster}, finished_once, 0},
-    {"2 workers, poster, stray", sound, {worker, worker, poster, stray}, finished_once, 0},
+    {"1 worker, poster", sound, {worker, poster}, finished_once},
+    {"1 worker, flagless poster", sound, {worker, flagless_poster}, finished_once},
+    {"2 workers, poster", sound, {worker, worker, poster}, finished_once},
+    {"1 worker, poster, stray", sound, {worker, poster, stray}, finished_once},
+    {"1 worker, two posters, two rounds", sound_twice, {worker, poster, poster}, finished_once},
+    {"2 workers, poster, stray", sound, {worker, worker, poster, stray}, finished_once},
     {"2 workers, two posters, two rounds", sound_twice, {worker, worker, poster, poster}, finished_once, .full = true},
     {"1 worker, poster, stray, weak CAS fails at will", sound, {worker, poster, stray}, finished_once, .spurious = 1},
-    {"join", sound, {ends, joins}, NULL, 0},
+    {"1 worker, two bare flags", bare_flags, {worker, first_flag, second_flag}, finished_once},
+    {"2 workers, two bare flags", bare_flags, {worker, worker, first_flag, second_flag}, finished_once},
+    {"join", sound, {ends, joins}, NULL},
 
     {"PARKED before the switch", commit_on_own_stack, {worker, worker, poster}, finished_once, MC_RACE | MC_ASSERT},
     {"unpark without compare-and-swap", blind_unpark, {worker, poster, stray}, finished_once, MC_RACE | MC_ASSERT},
     {"unpark of a running fiber leaves no note", no_latch, {worker, flagless_poster}, finished_once, MC_DEADLOCK},
+    {"unpark of a queued fiber writes nothing",
+     assigned_left_alone,
+     {worker, first_flag, second_flag},
+     finished_once,
+     MC_DEADLOCK},
+    {"ASSIGNED stored, not exchanged, when a wake-up came",
+     blind_abort,
+     {worker, first_flag, second_flag},
+     finished_once,
+     MC_DEADLOCK},
     {"unpark before the flag is set", wake_before_flag, {worker, poster}, finished_once, MC_DEADLOCK},
     {"enqueued while still owned",
      enqueue_before_assigned,

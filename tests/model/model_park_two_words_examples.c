@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Goal: why the pending wake-up is part of the control word: with a word of its own, parking is a Dekker pair
- * that only seq_cst saves, and one that looks right on paper loses wake-ups.
+/* Goal: why the pending wake-up is part of the control word: with a word of its own, parking is a Dekker
+ * pair that only seq_cst saves, and one that looks right on paper loses wake-ups.
  * Method: the protocol of model_park_examples.c with `pending` apart from `control`, in three forms:
  *   literal    a wake-up that does not see PARKED sets pending and leaves, without looking again
  *   re-read    sets pending, then looks at control once more; the other side parks, then looks at pending

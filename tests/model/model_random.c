@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Goal: the checker leaves nothing out and makes nothing up.
- * Method: random programs of a few instructions, each run three ways whose sets of outcomes must be the same:
+ * Method: random programs of a few instructions, each run three ways whose sets of outcomes must be the
+ * same:
  *   reduced   the search that all models use (dpor.c, and the fewer choices of memory.c)
  *   naive     every interleaving and every value that the memory model has
  *   oracle    the rules of RC11, without any machine (oracle.c)
- * The first two must agree on every program; a program that can deadlock must be found out by both. The oracle knows
- * no locks and no loops, and where seq_cst accesses (not fences) are mixed with weaker ones it may
- * have outcomes that the machine leaves out (memory.c), but none that it lacks.
+ * The first two must agree on every program; a program that can deadlock must be found out by both. The
+ * oracle knows no locks and no loops, and where seq_cst accesses (not fences) are mixed with weaker ones it
+ * may have outcomes that the machine leaves out (memory.c), but none that it lacks.
  *
  * 500 programs of each kind; 10,000 with --full. --seed S gives others.
  */
@@ -186,6 +187,8 @@ static void print_program(void) {
 
 /* ---- comparing ---- */
 
+enum { NAIVE_EXECUTIONS = 8000 }; /* more and the program is too large */
+
 /* Whether the oracle has what the last search saw; and nothing else, if it is to be the same. */
 static bool as_the_oracle_says(bool same) {
     static struct outcomes allowed;
@@ -212,7 +215,7 @@ struct sums {
 static bool compare(enum flavour flavour, struct sums *sums) {
     struct mc_scenario s = {.name = "random program", .setup = setup, .check = check};
     for (int t = 0; t < program.threads; t++) s.thread[t] = threads[t];
-    struct mc_options o = {.mode = MC_NAIVE, .max_execs = 20000};
+    struct mc_options o = {.mode = MC_NAIVE, .max_execs = NAIVE_EXECUTIONS};
     struct mc_result naive = mc_explore(&s, &o);
     o = (struct mc_options){.mode = MC_REDUCED};
     struct mc_result reduced = mc_explore(&s, &o);

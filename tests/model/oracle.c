@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* RC11 by the book: every execution of a small program that the rules allow, by trying all that there could be.
+/* RC11 by the book: every execution of a small program that the rules allow, by trying all that there could
+ * be.
  *
- * The yardstick for memory.c, written from the paper (Lahav et al., PLDI 2017) and not from the machine: relations
- * over events as bit matrices, guess and check. An execution is a guess of
+ * The yardstick for memory.c, written from the paper (Lahav et al., PLDI 2017) and not from the machine:
+ * relations over events as bit matrices, guess and check. An execution is a guess of
  *   rf   for each read, which write it reads from, and
  *   mo   for each atomic, an order of its writes (the initial value first)
  * and it is allowed if
@@ -10,9 +11,8 @@
  *   coherence     hb ; eco? is irreflexive, eco = (rf | mo | rb)+, rb = rf^-1 ; mo
  *   atomicity     nothing in mo between what a read-modify-write reads and what it writes
  *   SC            psc is acyclic
- * with happens-before hb = (sb | sw)+, where a release write or fence synchronises with an acquire read or fence
- * through a
- * release sequence. Release sequences are C++20's: read-modify-writes only.
+ * with happens-before hb = (sb | sw)+, where a release write or fence synchronises with an acquire read or
+ * fence through a release sequence. Release sequences are C++20's: read-modify-writes only.
  *
  * A read-modify-write is one event that is a read and a write. */
 #include "oracle.h"

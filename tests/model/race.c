@@ -4,13 +4,13 @@
  * Two accesses to the same byte race if one is a write, one is not atomic, they are of different threads
  * and neither happens before the other. Every thread counts its steps; its view's clock (memory.c) says how
  * many steps of each other thread happen before what it does now. An access is remembered as (thread, its
- * count); it happens before a later one if the later thread's clock has reached that count. This is
- * the vector clock test of FastTrack (Flanagan, Freund, PLDI 2009), without its compression.
+ * count); it happens before a later one if the later thread's clock has reached that count. This is the
+ * vector clock test of FastTrack (Flanagan, Freund, PLDI 2009), without its compression.
  *
- * The order in which the checker runs the two does not matter, only whether something orders them: so a race
- * is found in the first execution in which it is there, however lucky the timing. And since there is
- * no race up to that point, a plain load always reads what the program order of a sequential run would give:
- * real memory serves for plain data, and plain accesses need not be steps.
+ * The order in which the checker runs the two does not matter, only whether something orders them: so a
+ * race is found in the first execution in which it is there, however lucky the timing. And since there is
+ * no race up to that point, a plain load always reads what the program order of a sequential run would
+ * give: real memory serves for plain data, and plain accesses need not be steps.
  *
  * Memory is looked at in cells of 8 bytes. A cell keeps a short list of accesses, each with a mask of
  * bytes; a write that is ordered after them replaces those it covers. free() counts as a write of the whole
@@ -19,7 +19,7 @@
 
 #include <stdio.h>
 
-enum { CELLS = 1u << 14, PLACES = 40 };
+enum { CELLS = 1u << 16, SLOTS = 2 * CELLS, PLACES = 40 };
 
 enum { PLAIN_READ, PLAIN_WRITE, ATOMIC_READ, ATOMIC_WRITE };
 static const char *const access_names[] = {"read", "write", "atomic read", "atomic write"};
@@ -32,15 +32,17 @@ struct place {
 
 struct cell {
     uintptr_t base; /* its address / 8 */
-    uint32_t generation;
     uint8_t n;
     bool atomic; /* an atomic is here */
     struct place place[PLACES];
 };
 
-static struct cell cells[CELLS];
+static struct cell cells[CELLS]; /* those in use stand at the front */
 static unsigned used;
-static uint32_t generation = 1; /* of the execution: older cells are empty */
+
+/* Where the cell of an address is: a hash table, empty where the generation is not that of this execution. */
+static struct slot { uint32_t generation, cell; } slots[SLOTS];
+static uint32_t generation;
 
 void mc__race_reset(void) {
     generation++;
@@ -48,13 +50,14 @@ void mc__race_reset(void) {
 }
 
 static struct cell *cell_of(uintptr_t base) {
-    size_t h = (size_t)(base * 0x9e3779b97f4a7c15u >> 50);
-    for (;; h = (h + 1) % CELLS) {
-        struct cell *c = &cells[h];
-        if (c->generation == generation && c->base == base) return c;
-        if (c->generation == generation) continue;
-        if (++used > CELLS * 3 / 4) mc__die("one execution touches more than %u KiB", CELLS * 8 / 1024);
-        c->generation = generation;
+    size_t h = (size_t)(base * 0x9e3779b97f4a7c15u >> 40);
+    for (;; h++) {
+        struct slot *s = &slots[h % SLOTS];
+        if (s->generation == generation && cells[s->cell].base == base) return &cells[s->cell];
+        if (s->generation == generation) continue;
+        if (used == CELLS) mc__die("one execution touches more than %u KiB", CELLS * 8 / 1024);
+        *s = (struct slot){.generation = generation, .cell = used};
+        struct cell *c = &cells[used++];
         c->base = base;
         c->n = 0;
         c->atomic = false;

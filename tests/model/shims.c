@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* The C library's threads and mutexes, as the scenario sees them.
  *
- * The program is linked with --wrap for the names below (CMakeLists.txt has the list), so that src/plat works
- * unchanged: its locks, threads and thread-end functions become objects of the checker.
+ * The program is linked with --wrap for the names below (CMakeLists.txt has the list), so that src/plat
+ * works unchanged: its locks, threads and thread-end functions become objects of the checker.
  *
- * Mutexes. A lock waits until the mutex is free and learns what the last owner knew when it gave it up. Unlocking
- * what one does not hold is misuse. A failed trylock is a read; it learns nothing.
+ * Mutexes. A lock waits until the mutex is free and learns what the last owner knew when it gave it up.
+ * Unlocking what one does not hold is misuse. A failed trylock is a read; it learns nothing.
  *
- * Threads. pthread_create() is a step that the new thread depends on; pthread_join() waits for its end. Keys and
- * their destructors work, because the library has code that runs at a thread's end.
+ * Threads. pthread_create() is a step that the new thread depends on; pthread_join() waits for its end.
+ * Keys and their destructors work, because the library has code that runs at a thread's end.
  *
- * What is not here (condition variables, reader-writer locks, barriers) the library does not use; the
- * names are wrapped all the same, and say so. */
+ * What is not here (condition variables, reader-writer locks, barriers) the library does not use; the names
+ * are wrapped all the same, and say so. */
 #include "internal.h"
 
 #include <errno.h>
@@ -104,7 +104,7 @@ static mc__word spawn_apply(struct mc__thread *t, struct mc__op *op, unsigned co
     child->arg = (void *)(uintptr_t)op->expected;
     mc__trace_step(op, "T%u", child->tid);
     mc__thread_prepare(child->tid);
-    mc__thread_start(child->tid);
+    mc__thread_start(child->tid, &t->sp);
     return child->tid;
 }
 

@@ -2,13 +2,13 @@
 /* The scenario's threads: stacks that one real thread switches between.
  *
  * A thread that has said what it wants to do next lies still, its stack pointer in mc.thread[]; the driver,
- * which is mc_explore(), has the process's own stack. An execution that fails or is given up just leaves all stacks
- * as they
- * are; the next one begins them anew.
+ * which is mc_explore(), has the process's own stack. An execution that fails or is given up just leaves
+ * all stacks as they are; the next one begins them anew.
  *
- * Code under test may switch stacks itself, by the library's switch or any other: where a thread was when it stopped
- * is a stack pointer, whoever that stack belongs to. A fiber that one thread suspends and another
- * resumes therefore works, and its frames are plain memory to race.c: two threads on one stack are a race.
+ * Code under test may switch stacks itself, by the library's switch or any other: where a thread was when
+ * it stopped is a stack pointer, whoever that stack belongs to. A fiber that one thread suspends and
+ * another resumes therefore works, and its frames are plain memory to race.c: two threads on one stack are
+ * a race.
  *
  * Thread-locals of the program are exchanged at each switch (image.c).
  *
@@ -150,19 +150,20 @@ void mc__thread_prepare(unsigned tid) {
     t->sp = sp;
 }
 
-void mc__thread_start(unsigned tid) {
+void mc__thread_start(unsigned tid, void **from) {
     struct mc__thread *t = &mc.thread[tid];
     unsigned by = mc.self;
     t->starting = true;
+    t->back = from;
     become(tid);
-    mc__switch(&t->back, t->sp);
+    mc__switch(from, t->sp);
     become(by);
 }
 
 void mc__thread_started(void) {
     struct mc__thread *t = mc__self();
     t->starting = false;
-    mc__switch(&t->sp, t->back);
+    mc__switch(&t->sp, *t->back);
 }
 
 void mc__thread_end(void) {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* What people read: names of places in memory, the story of one execution, and the string that repeats it.
  *
- * Executions are told only when they are replayed, so that the search does not pay for it: when a bug is found, its
- * choices become a replay string, and that is run once more with mc.tracing set.
+ * Executions are told only when they are replayed, so that the search does not pay for it: when a bug is
+ * found, its choices become a replay string, and that is run once more with mc.tracing set.
  *
- * A replay string has a letter a step, the thread that went on (a is T0; i is setup or check), then a colon and a
- * code where the operation's result was not the ordinary one, or a number where the same thread went on that often:
- * "a3b:1a" is three steps of T0, one of T1 that did not see the newest store, one of T0. "sc-" in front
- * says that it is of a search under sequential consistency.
+ * A replay string has a letter a step, the thread that went on (a is T0; i is setup or check), then a colon
+ * and a code where the operation's result was not the ordinary one, or a number where the same thread went
+ * on that often: "a3b:1a" is three steps of T0, one of T1 that did not see the newest store, one of T0.
+ * "sc-" in front says that it is of a search under sequential consistency.
  *
- * Names of globals come from the program's own symbol table; lines of source from addr2line, if there is one. */
+ * Names of globals come from the program's own symbol table; lines of source from addr2line, if there is
+ * one. */
 #include "internal.h"
 
 #include <elf.h>
@@ -21,7 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LINES = 20000, TEXT = 120, NAMES = 8, NAME = 80 };
+enum { LINES = 20000, TEXT = 160, NAMES = 8, NAME = 80 };
 
 struct line {
     unsigned step; /* 0: not an operation */
@@ -140,7 +141,7 @@ void mc__trace(const void *pc, const char *format, ...) {
 void mc__trace_step(const struct mc__op *op, const char *format, ...) {
     struct line *l = mc.tracing ? line_add(mc.depth, op->pc) : NULL;
     if (l == NULL) return;
-    char what[40], detail[TEXT];
+    char what[40], detail[64];
     bool ordered = op->kind->object == MC__ATOMIC && op->kind->sc == MC__SC_NONE;
     const char *order = ordered || op->kind == &mc__fence ? mc__trace_order(op->order) : "";
     snprintf(what, sizeof what, "%s %s", op->kind->name, order);
@@ -148,7 +149,7 @@ void mc__trace_step(const struct mc__op *op, const char *format, ...) {
     va_start(args, format);
     vsnprintf(detail, sizeof detail, format, args);
     va_end(args);
-    snprintf(l->text, sizeof l->text, "%-15s %-18s %s", what, op->addr != 0 ? mc__trace_name(op->addr) : "", detail);
+    snprintf(l->text, sizeof l->text, "%-15s %-18.40s %s", what, op->addr != 0 ? mc__trace_name(op->addr) : "", detail);
 }
 
 void mc__trace_begin(void) {
@@ -180,7 +181,7 @@ static void places(const void *const *pc, char (*place)[TEXT], unsigned n) {
         bool address = strncmp(got, "0x", 2) == 0;
         i += address, row = address ? 0 : row + 1;
         if (i == 0 || i > n) continue;
-        if (row == 1) snprintf(function, sizeof function, "%s", got);
+        if (row == 1) snprintf(function, sizeof function, "%.50s", got);
         if (row == 2) snprintf(place[i - 1], TEXT, "%.60s %.50s", got, function);
         if (row == 4 && strstr(place[i - 1], ".h:") != NULL) /* an inline function: say whose */
             snprintf(place[i - 1] + strlen(place[i - 1]), TEXT - strlen(place[i - 1]), " < %.40s", got);

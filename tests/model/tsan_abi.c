@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the program's memory accesses arrive: the functions that code compiled with -fsanitize=thread calls.
+/* Where the program's memory accesses arrive: the functions that code compiled with -fsanitize=thread
+ * calls.
  *
- * gcc and clang put a call before each plain access whose address another thread might know, and replace each atomic
- * operation by a call that has the memory order as an argument. Linked with this file instead of the sanitizer's
- * runtime, unchanged sources run under the checker, and no access can be forgotten. What the compilers leave to the
- * C library (memcpy and the like; sources are compiled with -fno-builtin) comes by the linker's --wrap, or with newer
- * clangs
- * by names of their own.
+ * gcc and clang put a call before each plain access whose address another thread might know, and replace
+ * each atomic operation by a call that has the memory order as an argument. Linked with this file instead
+ * of the sanitizer's runtime, unchanged sources run under the checker, and no access can be forgotten. What
+ * the compilers leave to the C library (memcpy and the like; sources are compiled with -fno-builtin) comes
+ * by the linker's --wrap, or with newer clangs by names of their own.
  *
  * Not seen: inline assembly, and code that was not compiled so. */
 #include "internal.h"

@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Weaken one memory order at a time, or break one step, and see whether a model notices.
+
+    mutate.py --build BUILD_DIR [--full] MODEL [SOURCE...]     model_bits src/base/bits.c
+
+Each atomic operation of a source is replaced by a weaker one, one place at a time; the model is built with it and
+those of its scenarios run that must pass. A mutant is caught if one of them fails. The model's opening comment says
+
+    Mutate: SOURCES           whose operations are weakened
+    Mutate slowly: SOURCES    the same, with --full only
+    Break: SOURCE: OLD => NEW
+                              a twin that must be caught: OLD, which is there once, becomes NEW
+    Survives: FUNCTION: OPERATION -> WEAKER: the reason
+
+An order that survives is stronger than needed, or one that no scenario needs: a survivor without such a line, or a
+line without its survivor, is a failure. OPERATION#2 is the second of its kind in the function. The build must be
+Ninja's, with compile_commands.json; nothing in the tree or the build is changed.
+"""
+import argparse
+import json
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+UPDATES = {"add": "fetch_add", "sub": "fetch_sub", "or": "fetch_or", "and": "fetch_and", "xchg": "exchange"}
+SITE = re.compile(r"\bcc__(load|store|add|sub|or|and|xchg|cas|cas_weak|fence)_(acquire|release|acq_rel|full)\b")
+COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
+
+
+@dataclass
+class Mutant:
+    source: Path
+    start: int  # what is replaced in the text, and by what
+    end: int
+    text: str
+    line: int
+    name: str  # FUNCTION: OPERATION -> WEAKER, or OLD => NEW
+    must: bool = False  # be caught, whatever the model says
+
+
+def weaker(operation, order):
+    """The orders below one, and what to write for each."""
+    if operation == "fence":
+        if order == "full":
+            yield "acq_rel", "cc__fence_acq_rel"
+        yield "nothing", "(void)0"  # in place of the call with its parentheses
+        return
+    below = {"acq_rel": ["acquire", "release", "relaxed"], "acquire": ["relaxed"], "release": ["relaxed"]}
+    for one in below[order]:
+        yield one, f"cc__{operation}_{one}"
+
+
+def prelude():
+    """Definitions of the weaker operations that src/base/atomic.h has no use for."""
+    lines = ['#include "base/atomic.h"', "#define cc__fence_acq_rel() atomic_thread_fence(memory_order_acq_rel)"]
+    for name, call in UPDATES.items():
+        for order in ("relaxed", "acquire", "release"):
+            lines += [f"#ifndef cc__{name}_{order}",
+                      f"#define cc__{name}_{order}(p, v) atomic_{call}_explicit((p), (v), memory_order_{order})",
+                      "#endif"]
+    for name, call in (("cas", "strong"), ("cas_weak", "weak")):
+        for order in ("relaxed", "acquire", "release"):
+            fail = "acquire" if order == "acquire" else "relaxed"
+            lines += [f"#ifndef cc__{name}_{order}",
+                      f"#define cc__{name}_{order}(p, e, v) atomic_compare_exchange_{call}_explicit((p), (e), (v), "
+                      f"memory_order_{order}, memory_order_{fail})", "#endif"]
+    return "\n".join(lines) + "\n"
+
+
+def mutants_of(path):
+    text = path.read_text()
+    code = COMMENT.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text)
+    seen = {}
+    for site in SITE.finditer(code):
+        line = text.count("\n", 0, site.start()) + 1
+        before = code[: site.start()]
+        functions = re.findall(r"^[A-Za-z_][^;{}=#\n]*?\b(\w+)\([^;{}]*\)\s*\{", before, re.M)
+        where = functions[-1] if functions else "?"
+        operation, order = site.groups()
+        nth = seen[where, operation, order] = seen.get((where, operation, order), 0) + 1
+        number = f"#{nth}" if nth > 1 else ""
+        for order_below, call in weaker(operation, order):
+            end = site.end()
+            if order_below == "nothing":
+                end = code.index(")", end) + 1
+            yield Mutant(path, site.start(), end, call, line,
+                         f"{where}: {operation}_{order}{number} -> {order_below}")
+
+
+def broken(line):
+    """The twin that a Break: line asks for."""
+    name, _, change = line.partition(": ")
+    old, _, new = change.partition(" => ")
+    path = ROOT / name
+    text = path.read_text()
+    if not new or text.count(old) != 1:
+        raise SystemExit(f"Break: {line}: is not SOURCE: OLD => NEW with OLD there once, but {text.count(old)} times")
+    start = text.index(old)
+    return Mutant(path, start, start + len(old), new, text.count("\n", 0, start) + 1, change, True)
+
+
+class Build:
+    """Compiles one source of a model anew, and links the model with it."""
+
+    def __init__(self, folder, model):
+        self.folder = Path(folder).resolve()
+        self.model = model
+        self.entries = [e for e in json.loads((self.folder / "compile_commands.json").read_text())
+                        if f"/{model}.dir/" in e.get("output", e["command"])]
+        ninja = ["ninja", "-C", str(self.folder)]
+        listed = subprocess.run(ninja + ["-t", "commands", model], capture_output=True, text=True, check=True)
+        self.link = next(line for line in reversed(listed.stdout.splitlines()) if f"-o tests/model/{model} " in line)
+        subprocess.run(ninja + ["--quiet", model], stdout=subprocess.DEVNULL, check=True)
+
+    def compile(self, source, mutated, temporary):
+        """Returns the object, or None if it does not compile; and the object it stands for."""
+        entry = next(e for e in self.entries if Path(e["file"]).resolve() == source)
+        words = shlex.split(entry["command"])
+        output = words[words.index("-o") + 1]
+        made = temporary / "mutant.o"
+        words[words.index("-o") + 1] = str(made)
+        words[words.index("-c") + 1] = str(mutated)
+        words += ["-w", "-iquote", str(source.parent), "-I", str(ROOT / "src")]
+        words += ["-include", str(temporary / "prelude.h")]
+        done = subprocess.run(words, cwd=entry["directory"], capture_output=True, text=True, check=False)
+        return (made if done.returncode == 0 else None), output, done.stderr
+
+    def run(self, mutant, temporary, timeout):
+        """What became of it: (caught, what was seen)."""
+        text = mutant.source.read_text()
+        mutated = temporary / mutant.source.name
+        mutated.write_text(text[: mutant.start] + mutant.text + text[mutant.end :])
+        made, stands_for, said = self.compile(mutant.source, mutated, temporary)
+        if made is None:
+            raise SystemExit(f"{mutant.name}: does not compile\n{said}")
+        program = temporary / "mutant"
+        link = self.link.replace(f" {stands_for} ", f" {made} ")
+        link = link.replace(f"-o tests/model/{self.model} ", f"-o {program} ")
+        subprocess.run(link, shell=True, cwd=self.folder, check=True, capture_output=True)
+        try:
+            done = subprocess.run([str(program), "--passing", "--first"], capture_output=True, text=True,
+                                  timeout=timeout, check=False)
+        except subprocess.TimeoutExpired:
+            return False, f"still running after {timeout} s"
+        failed = re.search(r"^FAIL (.+?)  +\d+ executions.*?\d s  (.*)$", done.stdout, re.M)
+        how = f"{failed.group(1)}: {failed.group(2)}" if failed else done.stderr.strip()
+        return done.returncode != 0, how
+
+
+def said(model, key):
+    """What a model's opening comment says after a key, one string a line."""
+    opening = model.read_text().split("*/")[1]
+    return [line.strip() for line in re.findall(rf"^ \* {key}: (.*)$", opening, re.M)]
+
+
+def verdicts(build, mutants, timeout):
+    """Prints what became of each mutant; returns those that survived."""
+    survivors = []
+    with tempfile.TemporaryDirectory() as folder:
+        temporary = Path(folder)
+        (temporary / "prelude.h").write_text(prelude())
+        for mutant in mutants:
+            caught, seen = build.run(mutant, temporary, timeout)
+            if not caught:
+                survivors.append(mutant)
+            place = f"{mutant.source.relative_to(ROOT)}:{mutant.line}"
+            print(f"{'caught  ' if caught else 'SURVIVED'}  {place}  {mutant.name}  {seen}", flush=True)
+    print(f"{len(mutants)} mutants, {len(mutants) - len(survivors)} caught, {len(survivors)} survived")
+    return survivors
+
+
+def objections(model, mutants, survivors):
+    """What is wrong with who survived."""
+    justified = [": ".join(line.split(": ")[:2]) for line in said(model, "Survives")]
+    for mutant in survivors:
+        if mutant.must:
+            yield f"survived, and must not: {mutant.name}"
+        elif mutant.name not in justified:
+            yield f"survived, and {model.name} does not say why: {mutant.name}"
+    lived = {mutant.name for mutant in survivors}
+    for name in sorted({mutant.name for mutant in mutants} - lived):
+        if name in justified:
+            yield f"{model.name} says that it survives: {name}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Weaken one memory order at a time, and see whether a model notices.")
+    parser.add_argument("--build", required=True, help="a build of the tree, made by Ninja")
+    parser.add_argument("--timeout", type=int, default=300, help="seconds for one mutant")
+    parser.add_argument("--full", action="store_true", help="also those that take long")
+    parser.add_argument("model")
+    parser.add_argument("source", nargs="*", help="from the root of the tree")
+    args = parser.parse_args()
+    model = ROOT / "tests/model" / f"{args.model}.c"
+    keys = ["Mutate", "Mutate slowly"] if args.full else ["Mutate"]
+    names = args.source or [name for key in keys for line in said(model, key) for name in line.split()]
+    mutants = [mutant for name in names for mutant in mutants_of(ROOT / name)]
+    if not args.source:
+        mutants += [broken(line) for line in said(model, "Break")]
+    if not mutants:
+        print(f"{model.name} names no sources to mutate")
+        return 0 if args.full else 1
+    survivors = verdicts(Build(args.build, args.model), mutants, args.timeout)
+    wrong = list(objections(model, mutants, survivors))
+    print("\n".join(wrong), end="\n" if wrong else "")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
