@@ -119,6 +119,7 @@ struct mc_options {
     bool sc_only;       /* sequential consistency: each load sees the newest store */
     bool full;          /* the long form of everything */
     bool trace;         /* tell executions: replayed ones, and with mc_main() those that fail as they must */
+    bool stop_at_bound; /* one that is hit has shown what it will: do not search on */
     uint64_t max_execs; /* 0: no limit; with MC_RANDOM, how many */
     uint64_t seed;
     const char *replay; /* run one execution only */

@@ -399,7 +399,9 @@ static bool next_branch(void) {
     return false;
 }
 
+/* Whether the search may stop, exhausted or not. */
 static bool out_of_executions(void) {
+    if (mc.options.stop_at_bound && mc.result.cut > 0 && !mc.scenario->bounded) return true;
     uint64_t limit = mc.options.max_execs;
     if (limit == 0 || (mc.scenario->max_execs != 0 && mc.scenario->max_execs < limit)) limit = mc.scenario->max_execs;
     if (limit == 0 || mc.result.execs + mc.result.pruned + mc.result.cut < limit) return false;

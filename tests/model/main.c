@@ -18,7 +18,7 @@ static const char usage[] = "usage: %s [OPTION...] [NAME...]     scenarios whose
                             "  --list              what there is\n"
                             "  --full              the long scenarios, too\n"
                             "  --passing           only those that expect no bug\n"
-                            "  --first             stop at the first that fails\n"
+                            "  --first             stop at the first that fails, or hits a bound\n"
                             "  --trace             tell the execution that fails, also where that is expected\n"
                             "  --sc                sequential consistency: each load sees the newest store\n"
                             "  --max-execs N       stop a search after N executions (which then is not exhausted)\n"
@@ -183,7 +183,7 @@ static bool parse(struct run *run, int argc, char **argv) {
         case 'l': run->list = true; break;
         case 'f': o->full = true; break;
         case 'p': run->passing = true; break;
-        case '1': run->first = true; break;
+        case '1': run->first = o->stop_at_bound = true; break;
         case 't': o->trace = true; break;
         case 's': o->sc_only = true; break;
         case 'm': o->max_execs = strtoull(optarg, NULL, 10); break;
