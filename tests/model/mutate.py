@@ -9,6 +9,8 @@ those of its scenarios run that must pass. A mutant is caught if one of them fai
 
     Mutate: SOURCES           whose operations are weakened
     Mutate slowly: SOURCES    the same, with --full only
+    Weaken: SOURCE: FUNCTION: OPERATION -> WEAKER
+                              one mutant of that kind, which must be caught
     Break: SOURCE: OLD => NEW
                               a twin that must be caught: OLD, which is there once, becomes NEW
     Survives: FUNCTION: OPERATION -> WEAKER: the reason
@@ -91,6 +93,16 @@ def mutants_of(path):
                 end = code.index(")", end) + 1
             yield Mutant(path, site.start(), end, call, line,
                          f"{where}: {operation}_{order}{number} -> {order_below}")
+
+
+def weakened(line):
+    """The mutant that a Weaken: line asks for."""
+    path, _, name = line.partition(": ")
+    found = [mutant for mutant in mutants_of(ROOT / path) if mutant.name == name]
+    if not found:
+        raise SystemExit(f"Weaken: {line}: there is no such operation")
+    found[0].must = True
+    return found[0]
 
 
 def broken(line):
@@ -202,6 +214,7 @@ def main():
     names = args.source or [name for key in keys for line in said(model, key) for name in line.split()]
     mutants = [mutant for name in names for mutant in mutants_of(ROOT / name)]
     if not args.source:
+        mutants += [weakened(line) for line in said(model, "Weaken")]
         mutants += [broken(line) for line in said(model, "Break")]
     if not mutants:
         print(f"{model.name} names no sources to mutate")
