@@ -8,10 +8,10 @@
  * One worker with one publisher is exhausted, with two tasks it takes --full; the rest has too many executions for that
  * and is a part of them, or at random, with a seed.
  * Sources: src/sched/idle.c src/base/bits.c src/plat/futex.c src/plat/clock.c src/base/assert.c src/base/text.c
- * Weaken: src/sched/idle.c: cc__idle_notify: fence_full -> nothing
+ * Weaken: src/sched/idle.c: notify: fence_full -> nothing
  * Weaken: src/sched/idle.c: cc__idle_sleep: fence_full -> nothing
  * Break: src/sched/idle.c: if (found && before == 1) cc__idle_notify(w->runtime); => (void)found, (void)before;
- * Break: src/sched/idle.c: while (cc__bits_find(&rt->idle, 0) != CC__BITS_NONE); => while (false);
+ * Break: src/sched/idle.c: || wake_one(rt)) return; => || wake_one(rt) || cc__sub_acq_rel(&rt->searching, 1)) return;
  */
 #include "sched/sched.h"
 
@@ -20,6 +20,8 @@
 #include <stdio.h>
 
 enum { WORKERS = 2 };
+
+_Thread_local struct cc__worker *cc__current_worker; /* as in src/fiber/current.c */
 
 static struct cc__runtime rt;
 static struct cc__worker workers[WORKERS];
@@ -31,8 +33,8 @@ static bool need_each_other, sleepy;
 
 /* ---- what surrounds it ---- */
 
-bool cc__worker_any_work(struct cc__runtime *runtime) {
-    mc_assert(runtime == &rt);
+bool cc__steal_anything(struct cc__worker *w) {
+    mc_assert(w->runtime == &rt);
     return cc__load_relaxed(&queue) > 0;
 }
 
@@ -144,7 +146,7 @@ static void tasks_need_each_other(void) {
 static void all_at_rest(void) {
     mc_assert(cc__load_relaxed(&ended) == tasks && cc__load_relaxed(&queue) == 0);
     mc_assert(cc__load_relaxed(&rt.searching) == 0);
-    mc_assert(cc__load_relaxed(&rt.idle_count) == 0 && cc__bits_count(&rt.idle) == 0);
+    mc_assert(cc__bits_count(&rt.idle) == 0);
 }
 
 /* ---- too many executions to run them all ---- */

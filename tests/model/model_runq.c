@@ -4,7 +4,7 @@
  * Method: a ring of 4 slots, so that few pushes fill it, and a global queue that only counts. Tasks have a plain
  * payload that is written before the push and cleared by who takes it: a task taken twice, or read too early, is a
  * data race. Thieves put what they steal into rings of their own, from where others steal it. Indices that wrap.
- * Sources: src/sched/runq.c
+ * Sources: src/sched/runq.c src/sched/inbox.c
  * Define: CC__RUNQ_SLOTS=4
  * Mutate: src/sched/runq.c
  * Break: src/sched/runq.c: tail - head < CC__RUNQ_SLOTS => tail - head <= CC__RUNQ_SLOTS
@@ -44,28 +44,28 @@ static void take(struct cc__task *t) {
 }
 
 /* The global queue: whatever comes there is taken. */
-void cc__inject_push(struct cc__inject *q, struct cc__task *first, size_t count) {
+void cc__inject_push_batch(struct cc__inject *q, struct cc__tasks batch, size_t count) {
     (void)q;
-    for (; first != NULL; first = first->next, count--) take(first);
+    for (struct cc__task *t = batch.first; t != NULL; t = t->next, count--) take(t);
     mc_assert(count == 0);
 }
 
 static void push(int n) {
     for (; n > 0; n--) {
         payload[pushed] = 10 + pushed;
-        cc__runq_push(&workers[OWNER], &tasks[pushed]);
+        cc__runq_push(&workers[OWNER], &workers[OWNER].fresh, &tasks[pushed]);
         pushed++;
     }
 }
 static void pop(struct cc__worker *w, int n) {
     for (; n > 0; n--) {
-        struct cc__task *t = cc__runq_pop(&w->runq);
+        struct cc__task *t = cc__runq_pop(&w->fresh);
         if (t != NULL) take(t);
     }
 }
 static void steal(int thief, int victim, int n) {
     for (; n > 0; n--) {
-        struct cc__task *t = cc__runq_steal(&workers[thief], &workers[victim].runq);
+        struct cc__task *t = cc__runq_steal(&workers[thief], &workers[thief].fresh, &workers[victim].fresh);
         if (t != NULL) take(t);
     }
 }
@@ -133,7 +133,7 @@ static void second_steals_from_first(void) {
 }
 /* What any thread may ask: empty is not said of a queue that holds something all the while. */
 static void looks(void) {
-    mc_assert(!cc__runq_empty(&workers[OWNER].runq));
+    mc_assert(!cc__runq_empty(&workers[OWNER].fresh));
 }
 
 /* ---- before and after ---- */
@@ -157,8 +157,8 @@ static void setup_full(void) {
 /* The indices wrap with the next but one. */
 static void setup_wrap(void) {
     setup();
-    cc__store_relaxed(&workers[OWNER].runq.head, UINT32_MAX);
-    cc__store_relaxed(&workers[OWNER].runq.tail, UINT32_MAX);
+    cc__store_relaxed(&workers[OWNER].fresh.head, UINT32_MAX);
+    cc__store_relaxed(&workers[OWNER].fresh.tail, UINT32_MAX);
 }
 static void setup_wrap_full(void) {
     setup_wrap();
@@ -168,7 +168,7 @@ static void setup_wrap_full(void) {
 static void each_taken_once(void) {
     for (int i = 0; i < 3; i++) {
         pop(&workers[i], TASKS);
-        mc_assert(cc__runq_empty(&workers[i].runq));
+        mc_assert(cc__runq_empty(&workers[i].fresh));
     }
     for (int i = 0; i < TASKS; i++) mc_assert(taken[i] == (i < pushed));
 }

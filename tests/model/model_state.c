@@ -1,14 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* Goal: the control word (src/task/state.c): no wake-up is lost, no task is queued or run twice, its result is
- * seen by who takes it, and exactly one side frees the record.
+/* Goal: the control word (src/task/state.c): no wake-up is lost, no task is queued or run twice, and a late unpark
+ * finds an ended task gone.
  * Method: a task that waits for two bare flags, relaxed, so that only the control word can make them visible;
  * one or two workers that run it, each playing the task's part on its own stack; two threads that set a flag and
- * unpark. A plain thread's record that sleeps on its futex word. The end of a task against the release of its
- * handle, with a late unpark that must find it gone. A task is in one queue: a plain flag, so a second enqueue is
- * a data race or an assertion. Twins that leave a step out must fail.
+ * unpark, or set the cancel bit. A plain thread's record that sleeps on its futex word. The end of a task against
+ * unparks and the cancel bit. A task is in one queue: a plain flag, so a second enqueue is a data race or an assertion.
+ * Twins that leave a step out must fail. model_park.c does the same with fibers, model_finish.c with ends and handles.
  *
  * Lessons 1, 3, 5 and 9.
  * Sources: src/task/state.c src/plat/futex.c src/base/assert.c src/base/text.c
+ * Mutate: src/task/state.c
+ * Break: src/task/state.c: next = (c & CC__CONTROL_NOTE) != 0 ? c & ~CC__CONTROL_NOTE : => next =
+ * Break: src/task/state.c: case CC__ACTIVE: next = c | CC__CONTROL_NOTE; => case CC__ACTIVE: return CC__UNPARK_NOTED;
+ * Break: src/task/state.c: if (cc__task_generation(c) != generation) return CC__UNPARK_GONE; => ;
+ * Survives: cc__state_begin: store_release -> relaxed: who runs or wakes a new task got it by a queue or a list; for
+ *   stale handles it is the mark that publishes the generation (model_finish.c)
+ * Survives: cc__state_take_note: and_acq_rel -> acquire: who eats a note announces nothing by it
+ * Survives: cc__state_set_cancel: or_acq_rel -> release: who sets the bit reads nothing of the task
+ * Survives: cc__state_take_cancel: and_acq_rel -> acquire: who takes the bit announces nothing by it
+ * Survives: cc__state_resume: cas_weak_acq_rel -> acquire: a thread is never handed to another: no stack is published
+ * Survives: cc__state_resume: cas_weak_acq_rel -> release: still PARKED: nobody has announced anything
+ * Survives: cc__state_resume: cas_weak_acq_rel -> relaxed: both
+ * Survives: cc__state_free: store_release -> relaxed: the pool's lock, or its owner's own cache, hands the record on
  */
 #include "plat/futex.h"
 #include "task/task.h"
@@ -17,7 +30,7 @@
 
 #include <errno.h>
 
-static enum twin { SOUND, NO_NOTE, UNPARK_FIRST, FREED_BY_BOTH } twin;
+static enum twin { SOUND, NO_NOTE, UNPARK_FIRST } twin;
 
 static struct cc__task task;
 static struct mc_sem run_queue;
@@ -51,14 +64,13 @@ static void worker(void) {
         mc_sem_wait(&run_queue);
         if (finished) break;
         queued = false;
-        cc__state_own(&task, (uint32_t)mc_self());
         mc_assert(!running);
         running = true;
         bool done = task_runs();
         running = false;
         if (done) {
             finished = true;
-            mc_assert(!cc__state_finish(&task));
+            cc__state_finish(&task);
             break;
         }
         if (!cc__state_park(&task)) enqueue();
@@ -92,7 +104,7 @@ static void *nothing(void *arg) {
 static void setup(void) {
     task.fn = nothing;
     mc_sem_init(&run_queue, 0);
-    cc__state_assign(&task);
+    cc__state_begin(&task);
     enqueue();
 }
 static void setup_one_flag(void) {
@@ -119,13 +131,13 @@ static _Atomic uint32_t *state_word(void) {
 
 static void thread_park(int64_t deadline_ns) {
     if (cc__state_take_note(&task)) return;
-    if (!cc__state_thread_park(&task)) return;
+    if (!cc__state_park(&task)) return;
     for (;;) {
         uint32_t now = cc__load_acquire(state_word());
         if ((now & CC__CONTROL_STATE) != CC__PARKED) break;
         if (cc__futex_wait(state_word(), now, deadline_ns) == -ETIMEDOUT) break;
     }
-    cc__state_thread_resume(&task);
+    cc__state_resume(&task);
 }
 
 static void thread_waits(void) {
@@ -133,6 +145,11 @@ static void thread_waits(void) {
 }
 static void thread_waits_a_while(void) {
     if (!flags_set()) thread_park(1000);
+}
+/* Whoever wakes it as its sleep times out is seen, too. */
+static void thread_waits_a_while_first(void) {
+    thread_waits_a_while();
+    thread_waits();
 }
 static void wake_thread(int i) {
     cc__store_relaxed(&flags[i], 1);
@@ -145,61 +162,67 @@ static void wake_second(void) {
     wake_thread(1);
 }
 static void setup_thread(void) {
-    cc__state_assign(&task);
-    cc__state_own(&task, 0);
+    cc__state_begin(&task);
+    cc__state_set_thread(&task);
 }
 static void setup_thread_one_flag(void) {
     setup_thread();
     cc__store_relaxed(&flags[1], 1);
 }
 
-/* ---- the end: who comes second of done and released frees the record ---- */
+/* ---- the cancel bit: whoever sees it sees what was cancelled ---- */
 
-static int result, frees;
+static _Atomic int cancelled; /* W: cancels().  R: the task */
 
-static void free_record(void) {
-    result = 0; /* the record is used for something else now */
-    frees++;
-    cc__state_free(&task);
+static void cancels(void) {
+    cc__store_relaxed(&cancelled, 1);
+    cc__state_set_cancel(&task);
+    unpark();
 }
+static void worker_until_cancelled(void) {
+    for (bool done = false; !done;) {
+        mc_sem_wait(&run_queue);
+        queued = false;
+        while (!(done = cc__state_take_cancel(&task)) && cc__state_take_note(&task)) {
+        }
+        if (done)
+            mc_assert(cc__load_relaxed(&cancelled) == 1);
+        else if (!cc__state_park(&task))
+            enqueue();
+    }
+}
+
+/* ---- the end ---- */
+
 static void ends(void) {
-    result = 42;
-    if (cc__state_finish(&task)) free_record();
-}
-static void detaches(void) {
-    if (cc__state_release(&task, 0, false) == CC__RELEASE_FREE || twin == FREED_BY_BOTH) free_record();
-}
-static void joins(void) {
-    enum cc__released r;
-    while ((r = cc__state_release(&task, 0, true)) == CC__RELEASE_LATER) mc_yield();
-    if (r == CC__RELEASE_STALE) return; /* another was quicker */
-    mc_assert(result == 42);
-    free_record();
+    cc__state_finish(&task);
+    cc__state_free(&task);
 }
 static void unparks_late(void) {
     enum cc__unparked u = cc__state_unpark(&task, 0);
     mc_assert(u == CC__UNPARK_NOTED || u == CC__UNPARK_GONE);
 }
-static void joins_stale(void) {
-    enum cc__released r = cc__state_release(&task, 0, true);
-    if (r == CC__RELEASE_FREE) {
-        mc_assert(result == 42);
-        free_record();
-    }
+static void cancels_late(void) {
+    cc__state_set_cancel(&task);
 }
 static void setup_running(void) {
     task.fn = nothing;
-    cc__state_assign(&task);
-    cc__state_own(&task, 0);
+    cc__state_begin(&task);
 }
-static void setup_freed_by_both(void) {
-    setup_running();
-    twin = FREED_BY_BOTH;
+/* The record is somebody else's, who parks. */
+static void ends_and_another_parks(void) {
+    ends();
+    cc__state_begin(&task);
+    mc_assert(cc__state_park(&task));
 }
-static void freed_once(void) {
-    mc_assert(frees == 1);
+static void parked_on(void) {
+    mc_assert((cc__load_relaxed(&task.control) & CC__CONTROL_STATE) == CC__PARKED);
+}
+static void gone(void) {
+    mc_assert(cc__task_generation(cc__load_relaxed(&task.control)) == 1);
     mc_assert(cc__state_unpark(&task, 0) == CC__UNPARK_GONE);
-    mc_assert(cc__state_release(&task, 0, true) == CC__RELEASE_STALE);
+    cc__state_begin(&task);
+    mc_assert((cc__load_relaxed(&task.control) & CC__CONTROL_NOTE) == 0);
 }
 
 const struct mc_scenario mc_scenarios[] = {
@@ -219,15 +242,23 @@ const struct mc_scenario mc_scenarios[] = {
      .full = true,
      .spurious = 1},
     {"thread, one flag, spurious wake-ups", setup_thread_one_flag, {thread_waits, wake_first}, NULL, .spurious = 2},
+    {"thread with a deadline, then without", setup_thread_one_flag, {thread_waits_a_while_first, wake_first}, NULL},
+    {"thread with a deadline, then without, two flags",
+     setup_thread,
+     {thread_waits_a_while_first, wake_first, wake_second},
+     NULL,
+     .full = true},
     {"thread with a deadline", setup_thread, {thread_waits_a_while, wake_first, wake_second}, NULL},
 
-    {"end and detach", setup_running, {ends, detaches}, freed_once},
-    {"end, detach and a late unpark", setup_running, {ends, detaches, unparks_late}, freed_once},
-    {"end and join", setup_running, {ends, joins}, freed_once},
-    {"end, and two that join if they can", setup_running, {ends, joins, joins_stale}, freed_once},
+    {"cancel bit", setup, {worker_until_cancelled, cancels}, NULL},
+    {"cancel bit, stray", setup, {worker_until_cancelled, cancels, stray}, NULL},
+
+    {"end and a late unpark", setup_running, {ends, unparks_late}, gone},
+    {"end and two late unparks", setup_running, {ends, unparks_late, unparks_late}, gone},
+    {"end, another parks, and a late unpark", setup_running, {ends_and_another_parks, unparks_late}, parked_on},
+    {"end and a late cancel bit", setup_running, {ends, unparks_late, cancels_late}, gone},
 
     {"does not look for a note before it leaves: no harm", setup_no_note, {worker, set_first}, done_once},
     {"unparks before the flag is set", setup_unpark_first, {worker, set_first}, done_once, MC_DEADLOCK},
-    {"freed by both", setup_freed_by_both, {ends, detaches}, freed_once, MC_RACE | MC_ASSERT},
     {0},
 };

@@ -43,6 +43,7 @@ static struct waiter {
     enum cc__outcome was[2]; /* of each of its waits */
 } waiters[2];
 
+static bool by_list_alone;
 static struct cc__timers timers;
 static struct cc__waitlist list;
 static struct mc_sem began;  /* a wait that somebody matches */
@@ -58,8 +59,7 @@ static void *nothing(void *arg) {
 
 static void task_begin(struct waiter *w) {
     w->task.fn = nothing;
-    cc__state_assign(&w->task);
-    cc__state_own(&w->task, 0);
+    cc__state_begin(&w->task);
     mc_sem_init(&w->run_queue, 0);
 }
 
@@ -79,14 +79,12 @@ static void park(struct waiter *w) {
     if (!cc__state_park(&w->task)) enqueue(&w->task);
     mc_sem_wait(&w->run_queue);
     w->queued = false;
-    cc__state_own(&w->task, 0);
 }
 
 /* One wait, as sched/park.c does it: the begin, and the rest up to the end of its frame. */
-static void wait_begins(struct waiter *w, int64_t when_ns, bool cancellable) {
+static void wait_begins(struct waiter *w, int64_t when_ns, enum cc__deciders by) {
     struct frame *f = w->frame = malloc(sizeof *f);
-    cc__wait_begin(&f->wait, &w->task, &list, "model");
-    if (cancellable) cc__wait_allow_cancel(&f->wait);
+    cc__wait_begin(&f->wait, &w->task, by, &list, "model");
     f->timer = (struct cc__timer){.when_ns = when_ns, .task = &w->task, .epoch = f->wait.epoch};
     cc__waitlist_lock(&list);
     cc__waitlist_append(&list, &f->wait);
@@ -98,7 +96,9 @@ static void wait_goes_on(struct waiter *w, int round) {
     struct frame *f = w->frame;
     while ((w->was[round] = cc__wait_outcome(&f->wait)) == CC__PENDING) park(w);
     if (f->timer.when_ns != CC__NEVER && twin != LEAVES_ITS_TIMER) cc__timers_remove(&timers, &f->timer);
-    if (twin != LEAVES_ITS_NODE) {
+    /* Where only who takes its node may decide, it goes without the lock. */
+    if (by_list_alone) mc_assert(f->wait.node.next == NULL && f->wait.node.prev == NULL);
+    if (twin != LEAVES_ITS_NODE && !by_list_alone) {
         cc__waitlist_lock(&list);
         cc__waitlist_remove(&list, &f->wait);
         cc__waitlist_unlock(&list);
@@ -116,14 +116,14 @@ static void other_waits_on(void) {
     wait_goes_on(&waiters[1], 0);
 }
 static void begins_and_waits(void) {
-    wait_begins(&waiters[0], DUE_NS, true);
+    wait_begins(&waiters[0], DUE_NS, CC__BY_CANCEL);
     mc_sem_post(&began);
     wait_goes_on(&waiters[0], 0);
 }
 /* The second wait is for somebody who matches, whatever the timer and the canceller of the first do. */
 static void waits_on_and_again(void) {
     wait_goes_on(&waiters[0], 0);
-    wait_begins(&waiters[0], LATE_NS, false);
+    wait_begins(&waiters[0], LATE_NS, CC__BY_ANY);
     mc_sem_post(&began);
     wait_goes_on(&waiters[0], 1);
     mc_assert(waiters[0].was[1] == CC__MATCHED);
@@ -197,11 +197,16 @@ static void setup(void) {
 }
 static void setup_waiting(void) {
     setup();
-    wait_begins(&waiters[0], DUE_NS, true);
+    wait_begins(&waiters[0], DUE_NS, CC__BY_CANCEL);
 }
 static void setup_not_cancellable(void) {
     setup();
-    wait_begins(&waiters[0], DUE_NS, false);
+    wait_begins(&waiters[0], DUE_NS, CC__BY_ANY);
+}
+static void setup_by_list(void) {
+    setup();
+    by_list_alone = true;
+    wait_begins(&waiters[0], CC__NEVER, CC__BY_LIST);
 }
 static void setup_matched(void) {
     setup_waiting();
@@ -210,7 +215,7 @@ static void setup_matched(void) {
 static void setup_two_waiting(void) {
     setup_waiting();
     task_begin(&waiters[1]);
-    wait_begins(&waiters[1], DUE_NS - 1, true);
+    wait_begins(&waiters[1], DUE_NS - 1, CC__BY_CANCEL);
 }
 #define SETUP(name, broken)                                                                                            \
     static void name(void) {                                                                                           \
@@ -239,6 +244,8 @@ const struct mc_scenario mc_scenarios[] = {
     {"timer", setup_waiting, {waits_on, expires}, check, .outcomes = "30"},
     {"match", setup_waiting, {waits_on, matches}, check, .outcomes = "10"},
     {"cancel", setup_waiting, {waits_on, cancels}, check, .outcomes = "40"},
+    {"match, by the list alone", setup_by_list, {waits_on, matches}, check, .outcomes = "10"},
+    {"cancel and match, by the list alone", setup_by_list, {waits_on, matches, cancels}, check, .outcomes = "10"},
     {"timer, match", setup_waiting, {waits_on, expires, matches}, check, .outcomes = "10 30"},
     {"timer, cancel", setup_waiting, {waits_on, expires, cancels}, check, .outcomes = "30 40"},
     {"match, cancel", setup_waiting, {waits_on, matches, cancels}, check, .outcomes = "10 40"},
