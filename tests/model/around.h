@@ -19,7 +19,9 @@
 _Thread_local struct cc__fiber *cc__current_fiber; /* as in src/fiber/current.c */
 _Thread_local struct cc__worker *cc__current_worker;
 
+#ifndef rt
 static struct cc__runtime rt;
+#endif
 
 /* Who waits: thread i as mine[i]; a task has a worker to itself. */
 static struct me {

@@ -12,11 +12,14 @@
  * Sources: src/fiber/ctx_x86_64.S
  * Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave
  * Mutate: src/scope/nursery.c src/sched/cancel.c
+ * Survives: cancel_inner: sub_acq_rel -> release: who gives up a pin looks at nothing after it
  * Break: src/scope/nursery.c: cc__wait_decide(waiter, w->epoch, CC__MATCHED); => ;
  * Break: src/scope/nursery.c: if (owner != cc__self()) tell(owner); => ;
  * Break: src/scope/nursery.c: cc__wait_cancel(t); => ;
  * Break: src/scope/nursery.c: cc__cancel_pass_on(self); => ;
- * Break: src/scope/nursery.c: if (n->priv_live > 0) cancel_locked(n, -ECANCELED); => ;
+ * Break: src/scope/nursery.c: n->priv_live > 0 ? cancel_locked(n, -ECANCELED, NULL) : NULL; => NULL;
+ * Break: src/scope/nursery.c: cc__add_relaxed(pins_of(i), 1); => ;
+ * Break: src/scope/nursery.c: cc__load_acquire(pins_of(n)) != 0; spins++) => false; spins++)
  */
 #include "around.h"
 
@@ -27,7 +30,7 @@
 
 enum { OWNER, FIRST, SECOND };
 
-static cc_nursery *nursery;
+static cc_nursery *nursery, *inner;
 static cc_priv_result *future;
 static struct mc_sem launched[MC_THREADS];
 static int spawned = OWNER, waited, told[MC_THREADS];
@@ -254,6 +257,33 @@ static void awaits_cancellably_in_vain(void) {
     leave();
 }
 
+/* Two nurseries, one inside the other: a child of the outer one cancels both. */
+static void enter_inner(void) {
+    inner = malloc(sizeof *inner);
+    cc_priv_nursery_enter(inner, "model", 1);
+}
+static void leave_inner(void) {
+    cc_priv_nursery_leave(inner);
+    free(inner);
+}
+static void opens_another(void) {
+    enter();
+    spawn(cancels);
+    enter_inner();
+    leave_inner();
+    waited = cc_nursery_wait(nursery);
+    leave();
+}
+static void opens_another_with_a_child(void) {
+    enter();
+    enter_inner();
+    spawn(cancels);
+    mc_assert(cc_nursery_spawn(inner, waits, NULL, 0, NULL) == 0);
+    waited = cc_nursery_wait(inner);
+    leave_inner();
+    leave();
+}
+
 /* The runtime is ended: its tasks are told, of which only the owner is alive for certain (runtime/shutdown.c). */
 static void cancels_all(void) {
     struct cc__task *t = &mine[OWNER].task;
@@ -290,6 +320,9 @@ static void first_was_told(void) {
 static void failed_and_told(void) {
     mc_assert(waited == -EIO && told[FIRST]);
 }
+static void second_was_told(void) {
+    mc_assert(waited == -ECANCELED && told[SECOND]);
+}
 static void cancelled_and_told(void) {
     mc_assert(waited == -ECANCELED && told[FIRST]);
 }
@@ -324,6 +357,12 @@ const struct mc_scenario mc_scenarios[] = {
      .full = true,
      .bounded = true,
      .max_execs = 1000000},
+    {"one inside, a child of the outer one cancels", setup, {opens_another, child}, cancelled},
+    {"one inside with a child, a child of the outer one cancels",
+     setup,
+     {opens_another_with_a_child, child, child},
+     second_was_told,
+     .full = true},
     {"a result", setup, {awaits_one, child}, NULL},
     {"a result, a cancellable wait", setup, {awaits_one_cancellably, child}, no_error},
     {"a result, a cancellable wait in vain, the runtime cancels",

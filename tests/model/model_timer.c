@@ -9,7 +9,8 @@
  *
  * Lessons 3 and 9.
  * Sources: src/driver/timer.c src/task/wait.c src/task/state.c src/plat/thread.c src/plat/file.c src/base/assert.c
- * Sources: src/base/text.c
+ * Sources: src/base/text.c src/plat/clock.c
+ * Define: CC__TIMER_SLOTS=64
  * Mutate: src/task/wait.c
  * Break: src/driver/timer.c: if (!cc__wait_decide(task, t->epoch, CC__TIMED_OUT)) continue; => ;
  * Break: src/driver/timer.c: if (t->link != NULL) { => if (false) {
@@ -25,7 +26,7 @@
 
 #include <stdlib.h>
 
-enum { DUE_NS = 100, LATE_NS = 200, LATE = MC_USE_AFTER_FREE | MC_RACE };
+enum { DUE_NS = 100, LATE_NS = 200, NEAR_NS = 1 << 30, LATE = MC_USE_AFTER_FREE | MC_RACE };
 
 static enum twin { SOUND, DECIDES_AFTER_UNLOCK, READS_AFTER_UNLOCK, LEAVES_ITS_TIMER, LEAVES_ITS_NODE } twin;
 
@@ -43,7 +44,7 @@ static struct waiter {
     enum cc__outcome was[2]; /* of each of its waits */
 } waiters[2];
 
-static bool by_list_alone;
+static bool by_list_alone, near; /* near: timers are in the heap, and not on the wheel */
 static struct cc__timers timers;
 static struct cc__waitlist list;
 static struct mc_sem began;  /* a wait that somebody matches */
@@ -191,7 +192,7 @@ static void expires(void) {
 /* ---- before and after ---- */
 
 static void setup(void) {
-    cc__timers_init(&timers);
+    cc__timers_init(&timers, near ? NEAR_NS : 0);
     mc_sem_init(&began, 0);
     task_begin(&waiters[0]);
 }
@@ -212,10 +213,18 @@ static void setup_matched(void) {
     setup_waiting();
     cc__wait_decide(&waiters[0].task, 1, CC__TIMED_OUT);
 }
+static void setup_near(void) {
+    near = true;
+    setup_waiting();
+}
 static void setup_two_waiting(void) {
     setup_waiting();
     task_begin(&waiters[1]);
     wait_begins(&waiters[1], DUE_NS - 1, CC__BY_CANCEL);
+}
+static void setup_two_near(void) {
+    near = true;
+    setup_two_waiting();
 }
 #define SETUP(name, broken)                                                                                            \
     static void name(void) {                                                                                           \
@@ -235,7 +244,8 @@ static void check(void) {
         for (int round = 0; round < 2; round++)
             lost += waiters[i].was[round] != CC__PENDING && waiters[i].was[round] != CC__TIMED_OUT;
     mc_assert(won == lost);
-    mc_assert(timers.top == NULL && cc__load_relaxed(&timers.next_ns) == CC__NEVER && list.first == NULL);
+    mc_assert(timers.near == NULL && timers.far == NULL && timers.slot[0].first == NULL);
+    mc_assert(cc__load_relaxed(&timers.next_ns) == CC__NEVER && list.first == NULL);
     mc_assert(!waiters[0].queued && !waiters[1].queued);
     mc_outcome("%d%d", waiters[0].was[0], waiters[1].was[0]);
 }
@@ -246,6 +256,13 @@ const struct mc_scenario mc_scenarios[] = {
     {"cancel", setup_waiting, {waits_on, cancels}, check, .outcomes = "40"},
     {"match, by the list alone", setup_by_list, {waits_on, matches}, check, .outcomes = "10"},
     {"cancel and match, by the list alone", setup_by_list, {waits_on, matches, cancels}, check, .outcomes = "10"},
+    {"timer in the near heap", setup_near, {waits_on, expires}, check, .outcomes = "30"},
+    {"timer in the near heap, match", setup_near, {waits_on, expires, matches}, check, .outcomes = "10 30"},
+    {"two waiters, timers in the near heap",
+     setup_two_near,
+     {waits_on, other_waits_on, expires},
+     check,
+     .outcomes = "33"},
     {"timer, match", setup_waiting, {waits_on, expires, matches}, check, .outcomes = "10 30"},
     {"timer, cancel", setup_waiting, {waits_on, expires, cancels}, check, .outcomes = "30 40"},
     {"match, cancel", setup_waiting, {waits_on, matches, cancels}, check, .outcomes = "10 40"},
