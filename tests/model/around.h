@@ -3,8 +3,7 @@
  *     Sources: src/sched/park.c src/sched/cancel.c src/task/state.c src/task/wait.c ...
  *     Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave
  *
- * Each thread that waits is a task whose run queue is a semaphore, or a plain thread on its futex. The lock of wait
- * lists is a mutex, which does the same in fewer steps: model_timer.c checks the real one. */
+ * Each thread that waits is a task whose run queue is a semaphore, or a plain thread on its futex. */
 #ifndef CCMC_AROUND_H
 #define CCMC_AROUND_H
 
@@ -12,9 +11,9 @@
 #include "sched/sched.h"
 
 #include "ccmc.h"
+#include "waitlock.h"
 
 #include <errno.h>
-#include <pthread.h>
 
 _Thread_local struct cc__fiber *cc__current_fiber; /* as in src/fiber/current.c */
 _Thread_local struct cc__worker *cc__current_worker;
@@ -80,22 +79,6 @@ void cc__fiber_switch_hooked(struct cc__fiber *from, struct cc__fiber *to) {
 }
 void cc__run_arrive(struct cc__worker *w) {
     w->left = CC__LEFT_NOTHING;
-}
-
-/* The lock of wait lists. */
-void __wrap_cc__waitlist_lock(struct cc__waitlist *l);
-void __wrap_cc__waitlist_unlock(struct cc__waitlist *l);
-void __wrap_cc__waitlist_leave(struct cc__waitlist *l, struct cc__wait *w);
-void __wrap_cc__waitlist_lock(struct cc__waitlist *l) {
-    pthread_mutex_lock((pthread_mutex_t *)(void *)l);
-}
-void __wrap_cc__waitlist_unlock(struct cc__waitlist *l) {
-    pthread_mutex_unlock((pthread_mutex_t *)(void *)l);
-}
-void __wrap_cc__waitlist_leave(struct cc__waitlist *l, struct cc__wait *w) {
-    __wrap_cc__waitlist_lock(l);
-    cc__waitlist_remove(l, w);
-    __wrap_cc__waitlist_unlock(l);
 }
 
 /* Not used, or of no matter. */
