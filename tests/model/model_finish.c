@@ -9,6 +9,7 @@
  *
  * Lessons 5 and 9.
  * Sources: src/sched/finish.c src/sched/park.c src/sched/cancel.c src/task/pool.c src/task/state.c src/task/wait.c
+ * Sources: src/sched/inbox.c
  * Sources: src/plat/thread.c src/plat/file.c src/plat/futex.c src/plat/clock.c src/base/assert.c src/base/text.c
  * Sources: src/fiber/ctx_x86_64.S
  * Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave

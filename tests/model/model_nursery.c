@@ -9,7 +9,7 @@
  * Lessons 9 and 73 to 81.
  * Sources: src/scope/nursery.c src/sched/park.c src/sched/cancel.c src/task/state.c src/task/wait.c src/task/pool.c
  * Sources: src/plat/thread.c src/plat/file.c src/plat/futex.c src/plat/clock.c src/base/assert.c src/base/text.c
- * Sources: src/fiber/ctx_x86_64.S
+ * Sources: src/sched/inbox.c src/fiber/ctx_x86_64.S
  * Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave
  * Mutate: src/scope/nursery.c src/sched/cancel.c
  * Survives: cancel_inner: sub_acq_rel -> release: who gives up a pin looks at nothing after it
@@ -51,8 +51,21 @@ int cc__spawn_launch(struct cc__task *t) {
     return 0;
 }
 void cc__record_free(struct cc__task *t) {
-    (void)t;
-    mc_assert(!"no spawn fails");
+    cc__state_free(t);
+    t->older = t->younger = t->next = NULL; /* the record is somebody else's */
+    t->nursery = NULL;
+    t->scope = NULL;
+}
+
+/* As src/sched/finish.c does it, for one child at a time. */
+static void child_over(struct cc__task *t) {
+    struct cc__tasks over = {0};
+    cc__state_finish(t);
+    cc__tasks_append(&over, t);
+    if (t->counts_out)
+        cc__nursery_children_ended(t->nursery, over);
+    else
+        cc__record_free(t);
 }
 
 /* The thread that a child is. */
@@ -60,11 +73,7 @@ static void child(void) {
     mc_sem_wait(&launched[mc_self()]);
     struct cc__task *t = become();
     t->fn(t->value);
-    cc__state_finish(t);
-    cc__state_free(t);
-    t->older = t->younger = t->next = NULL; /* the record is somebody else's */
-    t->nursery = NULL;
-    t->scope = NULL;
+    child_over(t);
 }
 
 /* ---- what children do ---- */
@@ -237,6 +246,7 @@ static void run_child_here(void) {
     mc_assert(t->nursery == nursery);
     cc__fiber_set_current(&mine[FIRST].fiber);
     t->fn(t->value);
+    child_over(t);
     (void)become();
 }
 static void waits_cancellably_in_vain(void) {
