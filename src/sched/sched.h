@@ -22,6 +22,7 @@
 #define CC__SCHED_SCHED_H
 
 #include <ccrt/task.h>
+#include <stddef.h>
 
 #include "../base/bits.h"
 #include "../base/rng.h"
@@ -121,6 +122,15 @@ struct cc__worker {
     _Atomic uint32_t asleep __attribute__((aligned(CC__FALSE_SHARING))); /* futex word: 1 sleeping.  [ID2] */
 };
 
+/* What thieves and wakers write is on lines that the owner's own fields are not on. */
+_Static_assert(offsetof(struct cc__worker, lifo) % CC__FALSE_SHARING == 0, "the slot has a line of its own");
+_Static_assert(offsetof(struct cc__worker, begun.head) % CC__FALSE_SHARING == 0, "the ring's head, too");
+_Static_assert(offsetof(struct cc__worker, begun.tail) % CC__FALSE_SHARING == 0, "and its tail");
+_Static_assert(offsetof(struct cc__worker, fresh) % CC__FALSE_SHARING == 0, "the other ring");
+_Static_assert(offsetof(struct cc__worker, mail) % CC__FALSE_SHARING == 0, "the inboxes");
+_Static_assert(offsetof(struct cc__worker, asleep) % CC__FALSE_SHARING == 0, "the word it sleeps on");
+_Static_assert(sizeof(struct cc__worker) % CC__FALSE_SHARING == 0, "and the next worker");
+
 struct cc__runtime {
     char name[16]; /* of its threads, without their number */
     unsigned worker_count;
@@ -140,6 +150,9 @@ struct cc__runtime {
     _Atomic uint32_t serial;
     _Atomic int stopping; /* workers end as soon as they find nothing.  W: shutdown.  R: all */
 };
+
+_Static_assert(offsetof(struct cc__runtime, searching) % CC__FALSE_SHARING == 0,
+               "what is written all the time is not beside what is only read");
 
 /* One more; only its owner writes it, so no read-modify-write is needed. */
 static inline void cc__count(_Atomic uint64_t *counter) {
