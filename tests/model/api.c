@@ -78,6 +78,10 @@ void mc_yield(void) {
     mc__visible((struct mc__op){.kind = &mc__yield, .pc = PC, .looked = mc__self()->looked});
 }
 
+void mc_watch(void (*fn)(const void *at, size_t bytes, bool write)) {
+    mc.watch = fn;
+}
+
 /* ---- semaphores ---- */
 
 static bool sem_enabled(const struct mc__thread *t) {

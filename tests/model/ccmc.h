@@ -106,6 +106,10 @@ void mc_sem_post(struct mc_sem *s);
  * it as to any other memory. */
 void *mc_stack(size_t bytes);
 
+/* Have fn called for each access to memory that instrumented code makes from now on in this execution; NULL: no more.
+ * fn itself must not be instrumented. An atomic operation writes if it stores. */
+void mc_watch(void (*fn)(const void *at, size_t bytes, bool write));
+
 /* ---- for programs that explore by themselves ---- */
 
 enum mc_mode {

@@ -362,6 +362,7 @@ static void execution(void) {
     mc__arena_reset();
     mc__threads_reset();
     mc__shims_reset();
+    mc.watch = NULL;
     mc.running = true;
     struct mc__thread *main = &mc.thread[MC__MAIN];
     main->now.before.t[MC__MAIN] = 1;

@@ -214,6 +214,7 @@ struct mc__state {
     const void *bug_pc[2]; /* where it happened, and the other side of a race */
     unsigned bug_tid[2];
 
+    void (*watch)(const void *at, size_t bytes, bool write); /* or NULL: see mc_watch() */
     bool running; /* an execution is: instrumented code may also run outside one */
     bool tracing;
     enum mc__end end;

@@ -131,6 +131,7 @@ void mc__plain(uintptr_t addr, size_t bytes, bool write, const void *pc) {
     if (++t->quiet > 10000000) mc__fail(MC_CRASH, pc, "no atomic operation in 10,000,000 accesses: an endless loop");
     mc__arena_check(addr, bytes, pc);
     if (write) t->plain_writes++;
+    if (mc.watch != NULL) mc.watch((const void *)addr, bytes, write);
     mc__trace(pc, "%s %s, %zu bytes", write ? "write" : "read", mc.tracing ? mc__trace_name(addr) : "", bytes);
     bool atomic = range_access(addr, bytes, write ? PLAIN_WRITE : PLAIN_READ, pc);
     if (write && atomic) mc__plain_write_to_atomics(addr, bytes);
@@ -138,5 +139,6 @@ void mc__plain(uintptr_t addr, size_t bytes, bool write, const void *pc) {
 
 void mc__atomic(uintptr_t addr, size_t bytes, bool write, const void *pc) {
     mc__arena_check(addr, bytes, pc);
+    if (mc.watch != NULL) mc.watch((const void *)addr, bytes, write);
     range_access(addr, bytes, write ? ATOMIC_WRITE : ATOMIC_READ, pc);
 }
