@@ -119,13 +119,6 @@ void cc__run_operation(void) {
 void cc__hooks_memory(const void *at, size_t bytes) {
     (void)at, (void)bytes;
 }
-/* Where the model has not the real one. */
-__attribute__((weak)) void cc__finish_tell(struct cc__worker *w) {
-    (void)w;
-}
-__attribute__((weak)) void cc__nursery_children_ended(struct cc_nursery *n, struct cc__tasks ended) {
-    (void)n, (void)ended;
-}
 bool cc__ready_is_plain(const struct cc__task *t) {
     (void)t;
     return true;

@@ -38,6 +38,9 @@ int cc__nursery_cancelled(const struct cc_nursery *n) {
     (void)n;
     return 0;
 }
+void cc__nursery_children_ended(struct cc_nursery *n, struct cc__tasks ended) {
+    (void)n, (void)ended;
+}
 void cc__nursery_cancel(struct cc_nursery *n, int code) {
     (void)n, (void)code;
 }

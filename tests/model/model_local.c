@@ -155,6 +155,9 @@ int cc__fiber_attach(struct cc__fiber **current) {
 void cc__stack_cache_shrink(struct cc__stack_cache *cache, unsigned keep) {
     (void)cache, (void)keep;
 }
+void cc__hooks_memory(const void *at, size_t bytes) {
+    (void)at, (void)bytes;
+}
 void cc__locals_end(struct cc__task *t) {
     (void)t;
 }
@@ -169,6 +172,9 @@ int cc__local_set(struct cc__task *t, cc_local key, void *value) {
 int cc__nursery_cancelled(const struct cc_nursery *n) {
     (void)n;
     return 0;
+}
+void cc__nursery_children_ended(struct cc_nursery *n, struct cc__tasks ended) {
+    (void)n, (void)ended;
 }
 void cc__nursery_cancel(struct cc_nursery *n, int code) {
     (void)n, (void)code;

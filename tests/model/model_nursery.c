@@ -9,7 +9,7 @@
  * Lessons 9 and 73 to 81.
  * Sources: src/scope/nursery.c src/sched/park.c src/sched/cancel.c src/task/state.c src/task/wait.c src/task/pool.c
  * Sources: src/plat/thread.c src/plat/file.c src/plat/futex.c src/plat/clock.c src/base/assert.c src/base/text.c
- * Sources: src/sched/inbox.c src/fiber/ctx_x86_64.S
+ * Sources: src/fiber/ctx_x86_64.S src/sched/finish.c src/sched/inbox.c
  * Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave
  * Mutate: src/scope/nursery.c src/sched/cancel.c
  * Survives: cancel_inner: sub_acq_rel -> release: who gives up a pin looks at nothing after it
@@ -50,30 +50,40 @@ int cc__spawn_launch(struct cc__task *t) {
     mc_sem_post(&launched[CC__CONTAINER_OF(t, struct me, task) - mine]);
     return 0;
 }
-void cc__record_free(struct cc__task *t) {
-    cc__state_free(t);
-    t->older = t->younger = t->next = NULL; /* the record is somebody else's */
+
+/* A child runs, and ends; its worker has yet to tell the nursery. */
+static void run(struct cc__worker *w, struct cc__task *t) {
+    t->fn(t->value);
+    cc__finish(w, t);
+}
+/* Their records are somebody else's. */
+static void gone(struct cc__task *t) {
+    t->older = t->younger = t->next = NULL;
     t->nursery = NULL;
     t->scope = NULL;
-}
-
-/* As src/sched/finish.c does it, for one child at a time. */
-static void child_over(struct cc__task *t) {
-    struct cc__tasks over = {0};
-    cc__state_finish(t);
-    cc__tasks_append(&over, t);
-    if (t->counts_out)
-        cc__nursery_children_ended(t->nursery, over);
-    else
-        cc__record_free(t);
 }
 
 /* The thread that a child is. */
 static void child(void) {
     mc_sem_wait(&launched[mc_self()]);
     struct cc__task *t = become();
-    t->fn(t->value);
-    child_over(t);
+    struct cc__worker *w = &mine[mc_self()].worker;
+    run(w, t);
+    cc__finish_tell(w);
+    gone(t);
+}
+/* Two, one after the other on one worker, which tells of both at once. */
+static void two_children(void) {
+    struct cc__worker *w = &mine[FIRST].worker;
+    cc__worker_set_current(w);
+    for (int i = FIRST; i <= SECOND; i++) {
+        mc_sem_wait(&launched[i]);
+        cc__fiber_set_current(&mine[i].fiber);
+        run(w, &mine[i].task);
+    }
+    cc__finish_tell(w);
+    gone(&mine[FIRST].task);
+    gone(&mine[SECOND].task);
 }
 
 /* ---- what children do ---- */
@@ -148,6 +158,19 @@ static void waits_for_two(void) {
     enter();
     spawn(succeeds);
     spawn(cancels);
+    waited = cc_nursery_wait(nursery);
+    leave();
+}
+static void leaves_two(void) {
+    enter();
+    spawn(succeeds);
+    spawn(succeeds);
+    leave();
+}
+static void waits_for_two_that_succeed(void) {
+    enter();
+    spawn(succeeds);
+    spawn(succeeds);
     waited = cc_nursery_wait(nursery);
     leave();
 }
@@ -245,8 +268,8 @@ static void run_child_here(void) {
     struct cc__task *t = &mine[FIRST].task;
     mc_assert(t->nursery == nursery);
     cc__fiber_set_current(&mine[FIRST].fiber);
-    t->fn(t->value);
-    child_over(t);
+    run(&mine[FIRST].worker, t);
+    cc__finish_tell(&mine[FIRST].worker);
     (void)become();
 }
 static void waits_cancellably_in_vain(void) {
@@ -340,13 +363,14 @@ static void cancelled_and_told(void) {
 const struct mc_scenario mc_scenarios[] = {
     {"a child, wait", setup, {waits_for_one, child}, no_error},
     {"a child, left early", setup, {leaves_one, child}, no_error},
+    {"two children of one worker, wait", setup, {waits_for_two_that_succeed, two_children}, no_error},
+    {"two children of one worker, left early", setup, {leaves_two, two_children}, no_error},
     {"a child that waits, left early", setup, {leaves_one_that_waits, child}, first_was_told},
     {"a child that awaits, left early", setup, {leaves_one_that_awaits, child}, first_was_told},
     {"a child that polls, left early", setup, {leaves_one_that_polls, child}, NULL},
     {"an owner that waits itself, a child cancels", setup, {waits_itself, child}, cancelled},
     {"a task that polls, the runtime cancels", setup, {polls_itself, cancels_all}, NULL},
     {"two children, one cancels", setup, {waits_for_two, child, child}, cancelled},
-    {"a child that waits, a sibling fails", setup, {has_one_that_fails, child, child}, failed_and_told},
     {"a child that awaits, a sibling cancels",
      setup,
      {has_one_that_cancels, child, child},
@@ -388,5 +412,6 @@ const struct mc_scenario mc_scenarios[] = {
      .full = true,
      .bounded = true,
      .max_execs = 1000000},
+    {"a child that waits, a sibling fails", setup, {has_one_that_fails, child, child}, failed_and_told},
     {0},
 };

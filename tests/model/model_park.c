@@ -97,11 +97,12 @@ int cc__fiber_attach(struct cc__fiber **current) {
     unused();
     return -ENOMEM;
 }
-void cc__finish_tell(struct cc__worker *w) {
-    (void)w;
-}
 void cc__hooks_memory(const void *at, size_t bytes) {
     (void)at, (void)bytes;
+}
+void cc__finish_tell(struct cc__worker *w) {
+    (void)w;
+    unused();
 }
 void cc__locals_end(struct cc__task *t) {
     (void)t;

@@ -74,6 +74,9 @@ int cc__nursery_cancelled(const struct cc_nursery *n) {
     (void)n;
     return 0;
 }
+void cc__nursery_children_ended(struct cc_nursery *n, struct cc__tasks over) {
+    (void)n, (void)over;
+}
 void cc__nursery_cancel(struct cc_nursery *n, int code) {
     (void)n, (void)code;
 }
