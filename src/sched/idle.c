@@ -15,8 +15,8 @@
  *     P: queue = work; reads searching 1, idle 0       S: idle = 1, searching = 0; reads queue empty
  * P5's way back: another publisher may have relied on the searcher that P5 counted and that never came; a worker that
  * went idle meanwhile is seen by the second look, and woken for it. A searcher that P3 relied on either finds the work
- * or passes S3 and S4 after it. A searcher that found work and was the last one calls notify itself: publishers may
- * have relied on it meanwhile.
+ * or passes S3 and S4 after it. A searcher that found work and was the last one looks whether there is more, and
+ * wakes another for it: publishers may have relied on it meanwhile.
  *
  * Timers. A worker goes to sleep with the earliest timer of all workers as its timeout, unless another sleeps
  * with an earlier one. Who adds a timer that is earlier than that wakes one idle worker, which sleeps again
@@ -111,19 +111,6 @@ bool cc__idle_start_searching(struct cc__worker *w) {
     return true;
 }
 
-void cc__idle_stop_searching(struct cc__worker *w, bool found) {
-    if (!w->searching) return;
-    w->searching = false;
-    int before = cc__sub_acq_rel(&w->runtime->searching, 1);
-    CC_ASSERT(before > 0);
-    if (found && before == 1) cc__idle_notify(w->runtime); /* what others left to us, another may find */
-}
-
-/* Take our own bit back. False: a waker took it first, and made us a searcher. */
-static bool claim_self(struct cc__worker *w) {
-    return cc__bits_clear(&w->runtime->idle, w->id);
-}
-
 static int64_t next_timer(struct cc__runtime *rt) {
     int64_t next = CC__NEVER;
     for (unsigned i = 0; i < rt->worker_count; i++) {
@@ -131,6 +118,23 @@ static int64_t next_timer(struct cc__runtime *rt) {
         if (when < next) next = when;
     }
     return next;
+}
+
+void cc__idle_stop_searching(struct cc__worker *w, bool found) {
+    struct cc__runtime *rt = w->runtime;
+    if (!w->searching) return;
+    w->searching = false;
+    int before = cc__sub_acq_rel(&rt->searching, 1);
+    CC_ASSERT(before > 0);
+    if (!found || before > 1 || alone(rt)) return;
+    cc__fence_full(); /* [ID1] P2 for those who relied on us: we see what they published, or they see that we are gone */
+    bool timer = next_timer(rt) < cc__load_relaxed(&rt->sleeper_until); /* that we slept for, perhaps */
+    if (timer || cc__steal_visible(w)) notify(rt);
+}
+
+/* Take our own bit back. False: a waker took it first, and made us a searcher. */
+static bool claim_self(struct cc__worker *w) {
+    return cc__bits_clear(&w->runtime->idle, w->id);
 }
 
 /* Wait for a waker, or for the next timer if nobody else waits for it. */

@@ -223,6 +223,7 @@ void *cc__worker_main(void *arg);                           /* the worker */
 /* steal.c */
 struct cc__task *cc__steal(struct cc__worker *w); /* in rounds, or NULL */
 bool cc__steal_spin(struct cc__worker *w);        /* wait a little for something; true: there is */
+bool cc__steal_visible(struct cc__worker *w);     /* whether there is anything anybody could run, at once or later */
 bool cc__steal_anything(struct cc__worker *w);    /* whether there is anything w could run */
 
 /* run.c */

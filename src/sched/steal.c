@@ -75,6 +75,14 @@ static bool any_queued(struct cc__worker *w) {
     return false;
 }
 
+bool cc__steal_visible(struct cc__worker *w) {
+    struct cc__runtime *rt = w->runtime;
+    if (any_queued(w)) return true;
+    for (unsigned i = 0; i < rt->worker_count && !rt->no_stealing; i++)
+        if (cc__load_relaxed(&rt->workers[i].lifo) != NULL) return true;
+    return false;
+}
+
 bool cc__steal_anything(struct cc__worker *w) {
     struct cc__runtime *rt = w->runtime;
     if (any_queued(w)) return true;

@@ -10,7 +10,8 @@
  * Sources: src/sched/idle.c src/base/bits.c src/plat/futex.c src/plat/clock.c src/base/assert.c src/base/text.c
  * Weaken: src/sched/idle.c: notify: fence_full -> nothing
  * Weaken: src/sched/idle.c: cc__idle_sleep: fence_full -> nothing
- * Break: src/sched/idle.c: if (found && before == 1) cc__idle_notify(w->runtime); => (void)found, (void)before;
+ * Weaken: src/sched/idle.c: cc__idle_stop_searching: fence_full -> nothing
+ * Break: src/sched/idle.c: if (timer || cc__steal_visible(w)) notify(rt); => (void)timer;
  * Break: src/sched/idle.c: || wake_one(rt)) return; => || wake_one(rt) || cc__sub_acq_rel(&rt->searching, 1)) return;
  */
 #include "sched/sched.h"
@@ -36,6 +37,10 @@ static bool need_each_other, sleepy;
 bool cc__steal_anything(struct cc__worker *w) {
     mc_assert(w->runtime == &rt);
     return cc__load_relaxed(&queue) > 0;
+}
+
+bool cc__steal_visible(struct cc__worker *w) {
+    return cc__steal_anything(w);
 }
 
 static bool take(void) {
