@@ -127,7 +127,7 @@ void cc__idle_stop_searching(struct cc__worker *w, bool found) {
     int before = cc__sub_acq_rel(&rt->searching, 1);
     CC_ASSERT(before > 0);
     if (!found || before > 1 || alone(rt)) return;
-    cc__fence_full(); /* [ID1] P2 for those who relied on us: we see what they published, or they see that we are gone */
+    cc__fence_full(); /* [ID1] P2 for those who relied on us: we see what they published, or they see us gone */
     bool timer = next_timer(rt) < cc__load_relaxed(&rt->sleeper_until); /* that we slept for, perhaps */
     if (timer || cc__steal_visible(w)) notify(rt);
 }

@@ -238,8 +238,19 @@ static void out_of_memory_is_an_error(void **state) {
     assert_int_equal(cc__stack_stats().in_use, 0);
 }
 
+static void attaches_in_a_child_of_fork(void *arg) {
+    struct cc__fiber *f;
+    (void)arg;
+    cc__fiber_forbid();
+    (void)cc__fiber_attach(&f);
+}
+static void a_child_of_fork_has_no_fibers(void **state) {
+    (void)state;
+    test_aborts(attaches_in_a_child_of_fork, NULL, "after fork() a child may only call exec or _exit");
+}
+
 TEST_MAIN(cmocka_unit_test(begins_switches_ends), cmocka_unit_test(attach_is_repeatable_and_per_thread),
           cmocka_unit_test(each_thread_has_a_root), cmocka_unit_test(never_started_and_abandoned_are_destroyed),
           cmocka_unit_test(high_water_mark_grows_and_wipes), cmocka_unit_test(own_fpu_words_stay_own),
           cmocka_unit_test(own_fpu_words_pass_from_fiber_to_fiber), cmocka_unit_test(function_that_returns_is_misuse),
-          cmocka_unit_test(out_of_memory_is_an_error))
+          cmocka_unit_test(out_of_memory_is_an_error), cmocka_unit_test(a_child_of_fork_has_no_fibers))
