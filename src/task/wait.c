@@ -88,7 +88,7 @@ bool cc__wait_contested(const struct cc__wait *w) {
 
 /* From pending, of any kind, to an outcome. */
 static bool decide(struct cc__task *t, uint64_t now, enum cc__outcome outcome) {
-    uint64_t decided = (now >> OUTCOME_BITS) << OUTCOME_BITS | (uint64_t)outcome;
+    uint64_t decided = now | (uint64_t)outcome; /* pending is 0 */
     /* [WT1] release: what the decider wrote before (a value handed over) is seen by the waiter. */
     if ((now & CONTESTED) != 0) return cc__cas_acq_rel(&t->outcome, &now, decided);
     cc__store_release(&t->outcome, decided); /* [WT1] */
