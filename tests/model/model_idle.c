@@ -5,15 +5,28 @@
  * that publish tasks and notify. Whoever runs the last task ends the runtime. A worker that sleeps too long is a
  * deadlock. Tasks that need each other: each waits until the other has begun, so one worker is not enough, and the
  * one that was woken must have woken the next.
- * One worker with one publisher is exhausted, with two tasks it takes --full; the rest has too many executions for that
- * and is a part of them, or at random, with a seed.
+ * One worker is exhausted with a publisher, a second thread that notifies, mail, timers, a batch and shutdown. Two
+ * publishers of a task each, and two workers, have too many executions for that: they are a part of them, with --full,
+ * or at random, with a seed.
  * Sources: src/sched/idle.c src/base/bits.c src/plat/futex.c src/plat/clock.c src/base/assert.c src/base/text.c
  * Weaken: src/sched/idle.c: notify: fence_full -> nothing
  * Weaken: src/sched/idle.c: cc__idle_sleep: fence_full -> nothing
+ * Weaken: src/sched/idle.c: cc__idle_notify_worker: fence_full -> nothing
+ * Weaken: src/sched/idle.c: cc__idle_timer_added: fence_full -> nothing
+ * Weaken: src/sched/idle.c: cc__idle_wake_all: fence_full -> nothing
+ * Mutate slowly: src/sched/idle.c
+ * Survives: *: add_acq_rel -> *: in what is exhausted the count of searchers orders nothing: the fences do
+ * Survives: *: sub_acq_rel -> *: the same
+ * Survives: notify: cas_acq_rel -> *: the same
+ * Survives: cc__idle_notify_many: fence_full -> *: notify(), which ends it, has its own
+ * Survives: rouse: store_release -> relaxed: a woken worker that does not see the work yet looks again before it sleeps
+ * Survives: sleep_until_woken: load_acquire -> relaxed: the same
+ * Survives: cc__idle_sleep: load_acquire* -> relaxed: the same; and nothing is read because of `stopping`
  * Weaken: src/sched/idle.c: cc__idle_stop_searching: fence_full -> nothing
  * Break: src/sched/idle.c: if (timer || cc__steal_visible(w)) notify(rt); => (void)timer;
  * Break: src/sched/idle.c: || wake_one(rt)) return; => || wake_one(rt) || cc__sub_acq_rel(&rt->searching, 1)) return;
  */
+#include "plat/clock.h"
 #include "sched/sched.h"
 
 #include "ccmc.h"
@@ -21,24 +34,29 @@
 #include <stdio.h>
 
 enum { WORKERS = 2 };
+#define SOON_NS INT64_C(2000000000)
+#define TIMER_NS INT64_C(5000000000)
 
 _Thread_local struct cc__worker *cc__current_worker; /* as in src/fiber/current.c */
 
 static struct cc__runtime rt;
 static struct cc__worker workers[WORKERS];
 static _Atomic uint64_t idle_words[1];
-static _Atomic int queue; /* tasks that wait.  W: publishers, workers */
+static _Atomic int queue;         /* tasks that wait.  W: publishers, workers */
+static _Atomic int mail[WORKERS]; /* the same for one worker alone */
+static bool has_mail;
 static _Atomic int begun, ended;
 static int tasks;
 static bool need_each_other, sleepy;
+
+static void publish(int n);
 
 /* ---- what surrounds it ---- */
 
 bool cc__steal_anything(struct cc__worker *w) {
     mc_assert(w->runtime == &rt);
-    return cc__load_relaxed(&queue) > 0;
+    return cc__load_relaxed(&queue) > 0 || (has_mail && cc__load_relaxed(&mail[w->id]) > 0);
 }
-
 bool cc__steal_visible(struct cc__worker *w) {
     return cc__steal_anything(w);
 }
@@ -95,12 +113,90 @@ static void lone_worker(void) {
     }
 }
 
+/* Workers that found nothing and go to sleep; each ends with the first task it finds. */
+static void sleeper(struct cc__worker *w) {
+    bool found;
+    do {
+        mc_assert(cc__idle_sleep(w));
+        found = take();
+    } while (!found);
+    cc__idle_stop_searching(w, true);
+    cc__add_relaxed(&ended, 1);
+}
+static void first_sleeper(void) {
+    sleeper(&workers[0]);
+}
+static void second_sleeper(void) {
+    sleeper(&workers[1]);
+}
+
+/* A worker that goes to sleep until there is mail; the only one who takes it. */
+static void mail_reader(void) {
+    struct cc__worker *w = &workers[0];
+    do mc_assert(cc__idle_sleep(w));
+    while (cc__load_relaxed(&mail[0]) == 0);
+    cc__sub_acq_rel(&mail[0], 1);
+    cc__idle_stop_searching(w, true);
+    cc__add_relaxed(&ended, 1);
+}
+/* A worker that sleeps until a timer is due that is set meanwhile. */
+static void timer_waiter(void) {
+    struct cc__worker *w = &workers[0];
+    do mc_assert(cc__idle_sleep(w));
+    while (cc__load_relaxed(&w->timers.next_ns) > cc__now_ns());
+    cc__idle_stop_searching(w, true);
+    cc__add_relaxed(&ended, 1);
+}
+static void adds_timer(void) {
+    cc__store_relaxed(&workers[0].timers.next_ns, TIMER_NS);
+    cc__idle_timer_added(&rt, TIMER_NS);
+}
+/* The same, behind one that is due sooner: who adds it relies on a sleeper that may be awake by then. */
+static void second_timer_waiter(void) {
+    struct cc__worker *w = &workers[0];
+    do {
+        mc_assert(cc__idle_sleep(w));
+        if (cc__now_ns() >= SOON_NS) cc__store_relaxed(&w->timers.next_ns, CC__NEVER);
+    } while (cc__load_relaxed(&workers[1].timers.next_ns) > cc__now_ns());
+    cc__idle_stop_searching(w, true);
+    cc__add_relaxed(&ended, 1);
+}
+static void adds_second_timer(void) {
+    cc__store_relaxed(&workers[1].timers.next_ns, TIMER_NS);
+    cc__idle_timer_added(&rt, TIMER_NS);
+}
+static void posts(void) {
+    cc__add_acq_rel(&mail[0], 1);
+    cc__idle_notify_worker(&workers[0]);
+}
+/* A worker that searches: it has not looked yet, and publishers rely on it. */
+static void searcher(void) {
+    struct cc__worker *w = &workers[0];
+    w->searching = true;
+    while (!take()) mc_assert(cc__idle_sleep(w));
+    cc__idle_stop_searching(w, true);
+    cc__add_relaxed(&ended, 1);
+}
+
 static void publish(int n) {
     cc__add_acq_rel(&queue, n);
     cc__idle_notify(&rt);
 }
 static void publishes_one(void) {
     publish(1);
+}
+static void sleeps_until_stopped(void) {
+    while (cc__idle_sleep(&workers[0])) {
+    }
+    cc__idle_stop_searching(&workers[0], false);
+}
+static void stops(void) {
+    cc__store_release(&rt.stopping, 1);
+    cc__idle_wake_all(&rt);
+}
+static void publishes_batch(void) {
+    cc__add_acq_rel(&queue, 1);
+    cc__idle_notify_many(&rt, 1);
 }
 static void notifies(void) {
     cc__idle_notify(&rt);
@@ -128,6 +224,9 @@ static void begin(unsigned n, int expected) {
 static void one_worker(void) {
     begin(1, 1);
 }
+static void no_task(void) {
+    begin(1, 0);
+}
 static void one_worker_two_tasks(void) {
     begin(1, 2);
 }
@@ -136,6 +235,18 @@ static void one_worker_late(void) {
     begin(1, 2);
     cc__store_relaxed(&queue, 1);
     sleepy = true;
+}
+static void one_reader(void) {
+    begin(1, 1);
+    has_mail = true;
+}
+static void one_searcher(void) {
+    begin(1, 1);
+    cc__store_relaxed(&rt.searching, 1);
+}
+static void one_timer(void) {
+    begin(2, 1);
+    cc__store_relaxed(&workers[0].timers.next_ns, SOON_NS);
 }
 static void two_workers(void) {
     begin(2, 1);
@@ -213,6 +324,36 @@ const struct mc_scenario mc_scenarios[] = {
      all_at_rest,
      .bounded = true,
      .max_execs = 30000},
+    {"a sleeper, a publisher, a notifier", one_worker, {first_sleeper, publishes_one, notifies}, all_at_rest},
+    {"a searcher, a publisher", one_searcher, {searcher, publishes_one}, all_at_rest},
+    {"a searcher, a publisher, a notifier", one_searcher, {searcher, publishes_one, notifies}, all_at_rest},
+    {"mail", one_reader, {mail_reader, posts}, all_at_rest},
+    {"mail and a notifier", one_reader, {mail_reader, posts, notifies}, all_at_rest},
+    {"a timer", one_worker, {timer_waiter, adds_timer}, all_at_rest},
+    {"a timer behind another", one_timer, {second_timer_waiter, adds_second_timer}, all_at_rest},
+    {"shutdown", no_task, {sleeps_until_stopped, stops}, all_at_rest},
+    {"a batch", one_worker, {first_sleeper, publishes_batch}, all_at_rest},
+    {"lone worker, 2 publishers",
+     one_worker_two_tasks,
+     {lone_worker, publishes_one, publishes_one},
+     all_at_rest,
+     .full = true,
+     .bounded = true,
+     .max_execs = 2000000},
+    {"2 sleepers, a publisher of two",
+     two_workers_two_tasks,
+     {first_sleeper, second_sleeper, publishes_two},
+     all_at_rest,
+     .full = true,
+     .bounded = true,
+     .max_execs = 2000000},
+    {"2 sleepers, 2 publishers",
+     two_workers_two_tasks,
+     {first_sleeper, second_sleeper, publishes_one, publishes_one},
+     all_at_rest,
+     .full = true,
+     .bounded = true,
+     .max_execs = 2000000},
     {.name = "2 workers, at random", .run = at_random},
     {0},
 };

@@ -16,8 +16,8 @@ those of its scenarios run that must pass. A mutant is caught if one of them fai
     Survives: FUNCTION: OPERATION -> WEAKER: the reason
 
 An order that survives is stronger than needed, or one that no scenario needs: a survivor without such a line, or a
-line without its survivor, is a failure. OPERATION#2 is the second of its kind in the function. The build must be
-Ninja's, with compile_commands.json; nothing in the tree or the build is changed.
+line without its survivor, is a failure. OPERATION#2 is the second of its kind in the function; * stands for anything.
+The build must be Ninja's, with compile_commands.json; nothing in the tree or the build is changed.
 """
 import argparse
 import json
@@ -27,6 +27,7 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -193,12 +194,13 @@ def objections(model, mutants, survivors):
     for mutant in survivors:
         if mutant.must:
             yield f"survived, and must not: {mutant.name}"
-        elif mutant.name not in justified:
+        elif not any(fnmatchcase(mutant.name, pattern) for pattern in justified):
             yield f"survived, and {model.name} does not say why: {mutant.name}"
-    lived = {mutant.name for mutant in survivors}
-    for name in sorted({mutant.name for mutant in mutants} - lived):
-        if name in justified:
-            yield f"{model.name} says that it survives: {name}"
+    lived = [mutant.name for mutant in survivors]
+    for pattern in justified:
+        tried = [mutant.name for mutant in mutants if fnmatchcase(mutant.name, pattern)]
+        if tried and not any(name in lived for name in tried):
+            yield f"{model.name} says that it survives: {pattern}"
 
 
 def main():
