@@ -182,7 +182,6 @@ const struct mc_scenario mc_scenarios[] = {
     {"end, join by a task", setup_tasks, {ends, joins}, taken_once},
     {"end, detach", setup, {ends, detaches}, taken_once},
     {"end, join, a stray unpark", setup_tasks, {ends, joins, unparks}, taken_once},
-    {"end, two join", setup, {ends, joins, joins}, taken_once},
     {"end, two tasks join", setup_tasks, {ends, joins, joins}, taken_once},
     {"end, join, detach", setup, {ends, joins, detaches}, taken_once},
     {"end, a task joins, detach", setup_tasks, {ends, joins, detaches}, taken_once},
@@ -200,5 +199,6 @@ const struct mc_scenario mc_scenarios[] = {
     {"no end, cancellable join, cancel", setup_tasks, {cancels, joins_cancellably}, ends_after_all},
     {"no end, cancellable join by a thread, cancel", setup, {cancels, joins_cancellably}, ends_after_all},
     {"end, cancellable join, join", setup_tasks, {ends, joins_cancellably, joins}, taken_once},
+    {"end, two join", setup, {ends, joins, joins}, taken_once},
     {0},
 };

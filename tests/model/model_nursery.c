@@ -412,6 +412,6 @@ const struct mc_scenario mc_scenarios[] = {
      .full = true,
      .bounded = true,
      .max_execs = 1000000},
-    {"a child that waits, a sibling fails", setup, {has_one_that_fails, child, child}, failed_and_told},
+    {"a child that waits, a sibling fails", setup, {has_one_that_fails, child, child}, failed_and_told, .full = true},
     {0},
 };
