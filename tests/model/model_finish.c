@@ -111,6 +111,10 @@ static void joins_cancellably(void) {
     mc_assert(rc == 0 || rc == -ESRCH || (rc == -ECANCELED && cc__load_relaxed(&rt.cancelled) != 0));
     take(rc, result);
 }
+static void joins_or_gives_up(void) {
+    joins_cancellably();
+    if (!took[mc_self()]) took[mc_self()] = cc_task_detach(handle) == 0;
+}
 static void detaches(void) {
     took[mc_self()] = cc_task_detach(handle) == 0;
 }
@@ -169,6 +173,15 @@ static void taken_once(void) {
     mc_assert(cc__task_alloc(NULL) == &record);
     mc_assert(cc__task_alloc(NULL) == NULL);
 }
+/* If it was cancelled before, it is nobody's, and can still be joined. */
+static void taken_once_or_given_up(void) {
+    if (takers() == 0) {
+        mc_assert(cc_task_valid(handle) && record.joiners.first == NULL);
+        took[0] = cc_task_detach(handle) == 0;
+    }
+    taken_once();
+}
+
 /* It still ran when all who waited had gone. */
 static void ends_after_all(void) {
     mc_assert(takers() == 0 && record.joiners.first == NULL);
@@ -196,6 +209,13 @@ const struct mc_scenario mc_scenarios[] = {
     {"end, spawn, two detach", setup, {ends_and_spawns, detaches, detaches}, taken_once},
 
     {"end, cancellable join", setup_tasks, {ends, joins_cancellably}, taken_once},
+    {"end, cancellable join, cancel", setup_tasks, {ends, joins_cancellably, cancels}, taken_once_or_given_up},
+    {"end, cancellable join or detach, cancel",
+     setup_tasks,
+     {ends, joins_or_gives_up, cancels},
+     taken_once,
+     .full = true},
+    {"end, cancellable join, cancel, spawn", setup_tasks, {ends_and_spawns, joins_or_gives_up, cancels}, taken_once},
     {"no end, cancellable join, cancel", setup_tasks, {cancels, joins_cancellably}, ends_after_all},
     {"no end, cancellable join by a thread, cancel", setup, {cancels, joins_cancellably}, ends_after_all},
     {"end, cancellable join, join", setup_tasks, {ends, joins_cancellably, joins}, taken_once},
