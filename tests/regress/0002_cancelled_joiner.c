@@ -2,8 +2,8 @@
 /* Goal: a joiner that is cancelled just as the task ends leaves the handle as it was. A decided wait forgot that others
  * than its list may decide it, so the end of the task took a cancelled joiner for a plain one and gave it the handle:
  * later joins returned -ESRCH, and the result was lost.
- * Method: a task that ends, a joiner that can be cancelled, and its canceller, started together, again and again; if the
- * joiner was cancelled, a second join must get the result.
+ * Method: a task that ends, a joiner that can be cancelled, and its canceller, started together, again and again; if
+ * the joiner was cancelled, a second join must get the result.
  */
 #include "test.h"
 
