@@ -60,8 +60,12 @@ void cc__fiber_forbid(void) {
     cc__fiber_set_current(NULL);
 }
 
-static CC__COLD int attach_thread(struct cc__fiber **current) {
+void cc__fiber_check_allowed(void) {
     CC_CHECK(cc__load_relaxed(&forbidden) == 0, "after fork() a child may only call exec or _exit");
+}
+
+static CC__COLD int attach_thread(struct cc__fiber **current) {
+    cc__fiber_check_allowed();
     int rc = cc__overflow_install();
     if (rc == 0) rc = cc__fault_thread_begin();
     if (rc != 0) return rc;

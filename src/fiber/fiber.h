@@ -41,6 +41,7 @@ int cc__fiber_attach(struct cc__fiber **current);
 
 /* This process is the child of fork(): the calling thread is no fiber any more, and none can be attached. */
 void cc__fiber_forbid(void);
+void cc__fiber_check_allowed(void); /* aborts, where it is */
 
 /* A fiber on a stack of at least `bytes` usable bytes, from the cache. fresh: wipe a reused stack, so
  * that cc__fiber_stack_used() counts from zero.

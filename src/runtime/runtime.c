@@ -7,7 +7,6 @@
  * Prev: runtime/runtime.h  Next: runtime/shutdown.c */
 #include "runtime.h"
 
-#include "../base/assert.h"
 #include "../plat/clock.h"
 #include "../plat/futex.h"
 #include "../plat/vm.h"
@@ -17,16 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static _Atomic int forked; /* W: the child of fork(), alone.  R: all */
-
 static void in_child(void) {
-    cc__store_relaxed(&forked, 1);
     cc__fiber_forbid();
     cc__worker_set_current(NULL);
-}
-
-static void check_not_forked(void) {
-    CC_CHECK(cc__load_relaxed(&forked) == 0, "after fork() a child may only call exec or _exit");
 }
 
 static void worker_init(struct cc__worker *w, struct cc__runtime *rt, uint32_t id) {
@@ -122,7 +114,7 @@ static void prewarm_tasks(size_t count) {
 
 int cc_runtime_create(cc_runtime **out, const cc_runtime_attr *attr) {
     struct cc__options o;
-    check_not_forked();
+    cc__fiber_check_allowed();
     int rc = out == NULL ? -EINVAL : cc__options(&o, attr);
     if (rc != 0) return rc;
     cc__thread_at_fork(in_child);
@@ -143,7 +135,7 @@ int cc_runtime_create(cc_runtime **out, const cc_runtime_attr *attr) {
 
 int cc_runtime_spawn(cc_runtime *rt, cc_task *out, const cc_task_attr *attr, void *(*fn)(void *), void *arg) {
     if (rt == NULL) return -EINVAL;
-    check_not_forked();
+    cc__fiber_check_allowed();
     return cc__spawn(&rt->core, out, attr, fn, arg, NULL);
 }
 
@@ -159,7 +151,7 @@ unsigned cc_worker_self(void) {
 int cc__runtime_default(struct cc__runtime **out) {
     static cc__lock lock = CC__LOCK_INIT;
     static cc_runtime *_Atomic started;
-    check_not_forked();
+    cc__fiber_check_allowed();
     /* [RT2] acquire: pairs with the release below; the runtime is complete. */
     cc_runtime *rt = cc__load_acquire(&started);
     int rc = 0;

@@ -77,7 +77,7 @@ CC__HOOKS_UNCHECKED static bool describe(struct cc__task *t, struct cc__runtime 
     if (live) {
         cc__text_str(text, "ccrt: shutdown: task ");
         cc__text_dec(text, t->serial);
-        const char *name = t->name != NULL ? t->name : site != NULL ? site->what : NULL;
+        const char *name = cc__task_label(t);
         if (name != NULL) {
             cc__text_str(text, " \"");
             cc__text_str(text, name);

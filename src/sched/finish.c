@@ -31,7 +31,7 @@
 /* joiners.mark, beside CC__RELEASED: the task is at T4. */
 enum { ENDING = 2 };
 
-enum { OVER_MAX = 32 };
+enum { OVER_MAX = 32 }; /* records of ended children that a worker keeps from their nursery */
 
 static void mark_set(struct cc__task *t, uint32_t bits) {
     cc__store_relaxed(&t->joiners.mark, bits); /* with the lock */

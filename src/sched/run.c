@@ -62,7 +62,7 @@ static struct cc__fiber *fiber_for(struct cc__worker *w, struct cc__task *t) {
 
 static void begin_on(struct cc__fiber *f, struct cc__task *t) {
     f->task = t;
-    cc__fiber_describe(f, t->serial, t->name != NULL ? t->name : t->site != NULL ? t->site->what : NULL);
+    cc__fiber_describe(f, t->serial, cc__task_label(t));
 }
 
 void cc__run_arrive(struct cc__worker *w) {
@@ -115,7 +115,6 @@ static void fiber_main(void *arg) {
         t->value = t->fn(t->value);
         if (CC__UNLIKELY(t->locals != NULL)) cc__locals_end(t);
         w = cc__worker_current(); /* it may have moved */
-        cc__count(&w->count.run);
         cc__finish(w, t);
         next = cc__worker_pick(w);
         if (w->over.first != NULL && (next == NULL || next->fiber != NULL || next->nursery != w->over.first->nursery))

@@ -79,7 +79,7 @@ enum cc__left { CC__LEFT_NOTHING, CC__LEFT_PARKING, CC__LEFT_YIELDING, CC__LEFT_
 /* What a worker counts. W: its owner (see cc__count).  R: anyone. */
 struct cc__counts {
     _Atomic uint64_t spawned, ended; /* [SD1] */
-    _Atomic uint64_t run, parked, woken, stolen;
+    _Atomic uint64_t parked, woken, stolen;
 };
 
 struct cc__worker {
@@ -153,6 +153,11 @@ struct cc__runtime {
 
 _Static_assert(offsetof(struct cc__runtime, searching) % CC__FALSE_SHARING == 0,
                "what is written all the time is not beside what is only read");
+
+/* What reports call a task: its name, or its function as the spawn had it; or NULL. */
+static inline const char *cc__task_label(const struct cc__task *t) {
+    return t->name != NULL || t->site == NULL ? t->name : t->site->what;
+}
 
 /* One more; only its owner writes it, so no read-modify-write is needed. */
 static inline void cc__count(_Atomic uint64_t *counter) {

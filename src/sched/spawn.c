@@ -91,6 +91,7 @@ static int apply(struct cc__task *t, const cc_task_attr *attr) {
     return 0;
 }
 
+/* The functions themselves, for who binds them: in C the macros of these names note the place. */
 #undef cc_task_spawn
 #undef cc_fiber_spawn_task
 
@@ -139,7 +140,7 @@ int cc_task_spawn_many(cc_task *out, size_t count, void *(*fn)(void *), void *co
     if (fn == NULL || out == NULL) return -EINVAL;
     struct cc__tasks batch = {0};
     int rc = 0;
-    for (size_t i = 0; i < count && rc == 0; i++) {
+    for (size_t i = 0; i < count; i++) {
         struct cc__task *t;
         rc = cc__spawn_prepare(NULL, &t, fn, args != NULL ? args[i] : NULL);
         if (rc != 0) break;
@@ -169,6 +170,5 @@ cc_task cc_task_self(void) {
 
 const char *cc_task_self_name(void) {
     struct cc__task *t = cc__self();
-    if (t == NULL) return NULL;
-    return t->name != NULL || t->site == NULL ? t->name : t->site->what;
+    return t == NULL ? NULL : cc__task_label(t);
 }
