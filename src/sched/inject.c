@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The global queue: what comes from plain threads and other runtimes, what overflows a worker's ring, and what has
- * another priority than most. A lane a priority: a ring without a lock for single tasks, and a list under a lock for
- * what finds it full and for batches, which are hooked in at once; so a push never waits for room and never fails.
+ * another priority than most. A lane a priority: a ring without a lock, and a list under a lock for what finds it full
+ * and for lists, which are hooked in at once; so a push never waits for room and never fails. What overflows a worker's
+ * ring goes to the ring here: who takes it has all the pointers at once; in a list each is a cache miss behind the last.
  *
  * Taking looks into the ring first, one time in eight into the list first, so that neither waits for ever.
  *
@@ -61,7 +62,17 @@ void cc__inject_push(struct cc__inject *q, struct cc__task *t) {
     struct cc__lane *l = &q->lane[t->priority];
     if (t->priority == CC_PRIORITY_HIGH) cc__add_relaxed(&q->high, 1); /* before it can be taken */
     t->next = NULL;
-    if (!cc__mpmc_push(&l->ring, t)) list_append(l, (struct cc__tasks){t, t}, 1);
+    if (cc__mpmc_push(&l->ring, &t, 1) == 0) list_append(l, (struct cc__tasks){t, t}, 1);
+}
+
+void cc__inject_push_many(struct cc__inject *q, struct cc__task *const *tasks, size_t n) {
+    struct cc__lane *l = &q->lane[CC_PRIORITY_NORMAL];
+    size_t i = 0;
+    for (size_t more; i < n && (more = cc__mpmc_push(&l->ring, tasks + i, n - i)) > 0;) i += more;
+    if (i == n) return;
+    struct cc__tasks rest = {0};
+    for (size_t k = i; k < n; k++) cc__tasks_append(&rest, tasks[k]);
+    list_append(l, rest, n - i);
 }
 
 void cc__inject_push_batch(struct cc__inject *q, struct cc__tasks batch, size_t count) {
@@ -70,8 +81,8 @@ void cc__inject_push_batch(struct cc__inject *q, struct cc__tasks batch, size_t 
 
 struct cc__task *cc__inject_take(struct cc__inject *q, int priority) {
     struct cc__lane *l = &q->lane[priority];
-    struct cc__task *t = cc__mpmc_pop(&l->ring);
-    if (t == NULL) t = list_take(l, 1).first;
+    struct cc__task *t = NULL;
+    if (cc__mpmc_pop(&l->ring, &t, 1) == 0) t = list_take(l, 1).first;
     if (t != NULL && priority == CC_PRIORITY_HIGH) cc__sub_relaxed(&q->high, 1);
     return t;
 }
@@ -80,15 +91,19 @@ struct cc__task *cc__inject_take_batch(struct cc__inject *q, struct cc__worker *
     struct cc__lane *l = &q->lane[CC_PRIORITY_NORMAL];
     size_t listed = cc__load_relaxed(&l->listed), length = listed + cc__mpmc_length(&l->ring);
     if (length == 0) return NULL;
-    size_t want = length / w->runtime->worker_count + 1, got = 0;
+    size_t want = length / w->runtime->worker_count + 1;
     want = want < BATCH_MIN ? BATCH_MIN : want > BATCH_MAX ? BATCH_MAX : want;
     struct cc__tasks taken = {0};
     if (listed > 0 && cc__load_relaxed(&w->tick) % LIST_EVERY == 0) taken = list_take(l, want);
-    if (taken.first == NULL)
-        for (struct cc__task *t; got < want && (t = cc__mpmc_pop(&l->ring)) != NULL; got++) cc__tasks_append(&taken, t);
-    if (taken.first == NULL) taken = list_take(l, want);
+    if (taken.first == NULL) {
+        struct cc__task *got[BATCH_MAX];
+        size_t n = cc__mpmc_pop(&l->ring, got, want);
+        for (size_t i = 1; i < n; i++) cc__ready_taken(w, got[i]);
+        if (n > 0) return got[0];
+        taken = list_take(l, want);
+    }
     struct cc__task *first = cc__tasks_take(&taken);
-    cc__ready_taken(w, taken);
+    cc__ready_all_taken(w, taken);
     return first;
 }
 

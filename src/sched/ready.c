@@ -107,7 +107,7 @@ void cc__ready_batch(struct cc__tasks batch, size_t count) {
     if (w == NULL || w->runtime != rt || count > CC__RUNQ_SLOTS)
         cc__inject_push_batch(&rt->inject, batch, count);
     else
-        cc__ready_taken(w, batch);
+        cc__ready_all_taken(w, batch);
     cc__idle_notify_many(rt, count);
 }
 
@@ -124,6 +124,10 @@ void cc__ready_later(struct cc__worker *w, struct cc__task *t) {
     cc__idle_notify(rt); /* what runs here now may run for long */
 }
 
-void cc__ready_taken(struct cc__worker *w, struct cc__tasks taken) {
-    for (struct cc__task *t; (t = cc__tasks_take(&taken)) != NULL;) cc__runq_push(w, ring_for(w, t), t);
+void cc__ready_taken(struct cc__worker *w, struct cc__task *t) {
+    cc__runq_push(w, ring_for(w, t), t);
+}
+
+void cc__ready_all_taken(struct cc__worker *w, struct cc__tasks taken) {
+    for (struct cc__task *t; (t = cc__tasks_take(&taken)) != NULL;) cc__ready_taken(w, t);
 }

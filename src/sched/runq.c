@@ -25,14 +25,12 @@ bool cc__runq_empty(struct cc__runq *q) {
 /* Move half of a full queue, and one more, to the global queue. False: a thief made room meanwhile. */
 static bool push_overflow(struct cc__worker *w, struct cc__runq *q, struct cc__task *t, uint32_t head) {
     uint32_t n = CC__RUNQ_SLOTS / 2;
-    struct cc__task *half[CC__RUNQ_SLOTS / 2];
+    struct cc__task *half[CC__RUNQ_SLOTS / 2 + 1];
     for (uint32_t i = 0; i < n; i++) half[i] = cc__load_relaxed(&q->slot[(head + i) & MASK]);
     /* [RQ2] release: as T3. */
     if (!cc__cas_acq_rel(&q->head, &head, head + n)) return false;
-    struct cc__tasks batch = {0};
-    for (uint32_t i = 0; i < n; i++) cc__tasks_append(&batch, half[i]);
-    cc__tasks_append(&batch, t);
-    cc__inject_push_batch(&w->runtime->inject, batch, n + 1);
+    half[n] = t;
+    cc__inject_push_many(&w->runtime->inject, half, n + 1);
     return true;
 }
 

@@ -177,8 +177,9 @@ bool cc__runq_empty(struct cc__runq *q);
 
 /* mpmc.c */
 void cc__mpmc_init(struct cc__mpmc *q, struct cc__mpmc_cell *zeroed, unsigned bits);
-bool cc__mpmc_push(struct cc__mpmc *q, struct cc__task *t); /* false: full */
-struct cc__task *cc__mpmc_pop(struct cc__mpmc *q);          /* NULL: empty */
+/* Up to n (1 or more) at once: how many it were; 0: full, or empty. */
+size_t cc__mpmc_push(struct cc__mpmc *q, struct cc__task *const *tasks, size_t n);
+size_t cc__mpmc_pop(struct cc__mpmc *q, struct cc__task **tasks, size_t n);
 bool cc__mpmc_empty(struct cc__mpmc *q);
 size_t cc__mpmc_length(struct cc__mpmc *q); /* a snapshot */
 
@@ -186,7 +187,9 @@ size_t cc__mpmc_length(struct cc__mpmc *q); /* a snapshot */
 size_t cc__inject_bytes(unsigned bits); /* of zeroed memory for its rings */
 void cc__inject_init(struct cc__inject *q, void *zeroed, unsigned bits);
 void cc__inject_push(struct cc__inject *q, struct cc__task *t);
-void cc__inject_push_batch(struct cc__inject *q, struct cc__tasks batch, size_t count); /* of normal priority */
+/* Several of normal priority; in a list, or in an array, which is quicker for who takes them. */
+void cc__inject_push_many(struct cc__inject *q, struct cc__task *const *tasks, size_t n);
+void cc__inject_push_batch(struct cc__inject *q, struct cc__tasks batch, size_t count);
 struct cc__task *cc__inject_take(struct cc__inject *q, int priority);
 struct cc__task *cc__inject_take_batch(struct cc__inject *q, struct cc__worker *w); /* of normal; one to run */
 bool cc__inject_empty(struct cc__inject *q);
@@ -210,13 +213,14 @@ bool cc__idle_sleep(struct cc__worker *w);
 void cc__idle_wake_all(struct cc__runtime *rt);
 
 /* ready.c */
-bool cc__ready_is_plain(const struct cc__task *t);                  /* any worker may run it, at no particular time */
-void cc__ready(struct cc__task *t);                                 /* woken: queue it near here, wake somebody */
-void cc__ready_new(struct cc__task *t);                             /* the same for a task that was just spawned */
-void cc__ready_list(struct cc__task *first);                        /* woken ones, linked by next */
-void cc__ready_batch(struct cc__tasks batch, size_t count);         /* new ones of one runtime, all plain */
-void cc__ready_later(struct cc__worker *w, struct cc__task *t);     /* behind all that waits here: it yielded */
-void cc__ready_taken(struct cc__worker *w, struct cc__tasks taken); /* from elsewhere, to run here */
+bool cc__ready_is_plain(const struct cc__task *t);              /* any worker may run it, at no particular time */
+void cc__ready(struct cc__task *t);                             /* woken: queue it near here, wake somebody */
+void cc__ready_new(struct cc__task *t);                         /* the same for a task that was just spawned */
+void cc__ready_list(struct cc__task *first);                    /* woken ones, linked by next */
+void cc__ready_batch(struct cc__tasks batch, size_t count);     /* new ones of one runtime, all plain */
+void cc__ready_later(struct cc__worker *w, struct cc__task *t); /* behind all that waits here: it yielded */
+void cc__ready_taken(struct cc__worker *w, struct cc__task *t); /* from elsewhere, to run here */
+void cc__ready_all_taken(struct cc__worker *w, struct cc__tasks taken);
 
 /* worker.c */
 struct cc__task *cc__worker_pick(struct cc__worker *w); /* without stealing or sleeping, or NULL */

@@ -34,7 +34,7 @@ static struct cc__task *steal_from(struct cc__worker *w, struct cc__worker *vict
     if (t == NULL && cc__load_relaxed(&victim->post) != NULL) {
         struct cc__tasks post = cc__inbox_take(&victim->post);
         t = cc__tasks_take(&post);
-        cc__ready_taken(w, post);
+        cc__ready_all_taken(w, post);
     }
     if (t == NULL && last) t = steal_slot(victim);
     return t;

@@ -59,7 +59,7 @@ struct cc__task *cc__worker_pick_local(struct cc__worker *w) {
     w->lifo_streak = 0;
     struct cc__task *first = take_from_rings(w);
     if (first == NULL) return t; /* nobody waits that it could keep out */
-    if (t != NULL) cc__ready_taken(w, (struct cc__tasks){t, t});
+    if (t != NULL) cc__ready_taken(w, t);
     return first;
 }
 
@@ -73,7 +73,7 @@ static struct cc__task *take_pinned(struct cc__worker *w) {
 
 /* The post of this worker goes to its rings. */
 static void open_post(struct cc__worker *w) {
-    if (CC__UNLIKELY(cc__load_relaxed(&w->post) != NULL)) cc__ready_taken(w, cc__inbox_take(&w->post));
+    if (CC__UNLIKELY(cc__load_relaxed(&w->post) != NULL)) cc__ready_all_taken(w, cc__inbox_take(&w->post));
 }
 
 /* How many tasks to the next look: as many as would take half a millisecond, at the rate of late. */
@@ -102,7 +102,7 @@ static void pass_on_next(struct cc__worker *w) {
     struct cc__task *t = w->next;
     if (t == NULL) return;
     w->next = NULL;
-    cc__ready_taken(w, (struct cc__tasks){t, t});
+    cc__ready_taken(w, t);
     cc__idle_notify(w->runtime);
 }
 

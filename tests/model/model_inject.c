@@ -9,7 +9,8 @@
  * Sources: src/sched/inject.c src/sched/mpmc.c src/sched/inbox.c src/plat/thread.c src/plat/file.c src/base/assert.c
  * Sources: src/base/text.c
  * Mutate: src/sched/inject.c
- * Break: src/sched/inject.c: if (!cc__mpmc_push(&l->ring, t)) list => if (cc__mpmc_push(&l->ring, t)) list
+ * Break: src/sched/inject.c: (cc__mpmc_push(&l->ring, &t, 1) == 0) => (cc__mpmc_push(&l->ring, &t, 1) != 0)
+ * Break: src/sched/inject.c: for (size_t k = i; k < n; k++) => for (size_t k = i + 1; k < n; k++)
  * Break: src/sched/inject.c: l->first = taken.last->next; => l->first = NULL;
  * Break: src/sched/inject.c: if (l->first == NULL) l->last = &l->first; => ;
  * Break: src/sched/inject.c: if (!cc__mpmc_empty(&q->lane[p].ring) || cc__load_relaxed => if (cc__load_relaxed
@@ -35,8 +36,11 @@ static void take(struct cc__task *t) {
     taken[i]++;
 }
 
-void cc__ready_taken(struct cc__worker *w, struct cc__tasks batch) {
-    for (struct cc__task *t; (t = cc__tasks_take(&batch)) != NULL;) cc__tasks_append(&own[w->id], t);
+void cc__ready_taken(struct cc__worker *w, struct cc__task *t) {
+    cc__tasks_append(&own[w->id], t);
+}
+void cc__ready_all_taken(struct cc__worker *w, struct cc__tasks batch) {
+    for (struct cc__task *t; (t = cc__tasks_take(&batch)) != NULL;) cc__ready_taken(w, t);
 }
 
 /* ---- roles ---- */
@@ -69,6 +73,13 @@ static void pushes_batch(void) {
         cc__tasks_append(&batch, &tasks[i]);
     }
     cc__inject_push_batch(&runtime.inject, batch, 2);
+}
+/* The same of an array, as a worker's ring that is full does it. */
+static void pushes_many(void) {
+    struct cc__task *many[] = {&tasks[2], &tasks[3]};
+    prepare(2);
+    prepare(3);
+    cc__inject_push_many(&runtime.inject, many, 2);
 }
 static bool take_one(int priority) {
     struct cc__task *t = cc__inject_take(&runtime.inject, priority);
@@ -116,6 +127,11 @@ static void pushes_1_and_looks(void) {
 }
 static void pushes_batch_and_looks(void) {
     pushes_batch();
+    if (!no_fence_here) cc__fence_full();
+    seen[0] = cc__load_relaxed(&idle) != 0;
+}
+static void pushes_many_and_looks(void) {
+    pushes_many();
     if (!no_fence_here) cc__fence_full();
     seen[0] = cc__load_relaxed(&idle) != 0;
 }
@@ -183,6 +199,9 @@ const struct mc_scenario mc_scenarios[] = {
      each_taken_once},
     {"a batch, a taker, a batch taken", setup, {pushes_batch, takes, takes_batch}, each_taken_once},
     {"full, a batch, two batches taken", setup_full, {pushes_batch, takes_batch, other_takes_batch}, each_taken_once},
+    {"many, a taker, a batch taken", setup, {pushes_many, takes, takes_batch}, each_taken_once},
+    {"many and a push, a batch taken", setup, {pushes_many, pushes_0, takes_batch}, each_taken_once},
+    {"full, many, two batches taken", setup_full, {pushes_many, takes_batch, other_takes_batch}, each_taken_once},
     {"high: two pushers, a taker", setup_high, {pushes_0, pushes_1, takes_high}, each_taken_once},
     {"high: three pushers' worth, two takers",
      setup_high,
@@ -193,6 +212,7 @@ const struct mc_scenario mc_scenarios[] = {
     {"one pushes, one sleeps", setup, {pushes_0_and_looks, sleeper}, one_sees},
     {"two push, one sleeps", setup, {pushes_0_and_looks, pushes_1_and_looks, sleeper}, one_sees},
     {"one pushes a batch, one sleeps", setup, {pushes_batch_and_looks, sleeper}, one_sees},
+    {"one pushes many, one sleeps", setup, {pushes_many_and_looks, sleeper}, one_sees},
     {"one pushes, one a batch, one sleeps", setup, {pushes_batch_and_looks, pushes_1_and_looks, sleeper}, one_sees},
     {"no fence after a batch", setup_no_fence_here, {pushes_batch_and_looks, sleeper}, one_sees, MC_ASSERT},
     {"no fence after the push", setup_no_fence_here, {pushes_0_and_looks, sleeper}, one_sees, MC_ASSERT},

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Goal: the ring of the global queue (src/sched/mpmc.c): each task that is pushed is taken exactly once, in the order
- * of its producer, who takes it sees what was written before the push [MP1], no cell is filled before it was read
- * [MP2], and a full ring says so.
+ * of its producer, one or several at a time, who takes it sees what was written before the push [MP1], no cell is
+ * filled before it was read [MP2], and a full ring says so.
  * Method: a ring of two cells, so that the third push wraps. Tasks have a plain payload that is written before the push
  * and cleared by who takes it: a task taken twice, or read too early, is a data race. What finds the ring full is
  * kept back, and must not be taken by others.
  * Sources: src/sched/mpmc.c
  * Mutate: src/sched/mpmc.c
- * Break: src/sched/mpmc.c: if (ahead < 0) return false; => if (ahead < 0) ahead = 0;
- * Break: src/sched/mpmc.c: if (ahead < 0) return NULL; => if (ahead < 0) ahead = 0;
- * Break: src/sched/mpmc.c: cc__cas_weak_relaxed(&q->tail, &pos, pos + 1) => (cc__store_relaxed(&q->tail, pos + 1), 1)
- * Break: src/sched/mpmc.c: cc__cas_weak_relaxed(&q->head, &pos, pos + 1) => (cc__store_relaxed(&q->head, pos + 1), 1)
- * Break: src/sched/mpmc.c: turn_of(q, pos) + 2); => turn_of(q, pos));
+ * Break: src/sched/mpmc.c: if (ahead < 0) return 0; => if (ahead < 0) ready = 1;
+ * Break: src/sched/mpmc.c: if (past != 0) { => if (past != 0 && i == 0) {
+ * Break: src/sched/mpmc.c: cc__cas_weak_relaxed(end, pos, *pos + ready) => (cc__store_relaxed(end, *pos + ready), 1)
+ * Break: src/sched/mpmc.c: turn_of(q, pos + i) + 2); => turn_of(q, pos + i));
  */
 #include "sched/sched.h"
 
@@ -26,18 +25,30 @@ static int payload[TASKS], taken[TASKS], kept[TASKS];
 
 static void push(int i) {
     payload[i] = 10 + i;
-    if (!cc__mpmc_push(&ring, &tasks[i])) kept[i] = 1;
+    struct cc__task *t = &tasks[i];
+    if (cc__mpmc_push(&ring, &t, 1) == 0) kept[i] = 1;
+}
+/* Two at once; what finds no room is kept. */
+static void push_both(int i, int k) {
+    struct cc__task *both[] = {&tasks[i], &tasks[k]};
+    payload[i] = 10 + i;
+    payload[k] = 10 + k;
+    size_t n = cc__mpmc_push(&ring, both, 2);
+    kept[i] = n == 0;
+    kept[k] = n < 2;
 }
 
-/* Returns its number, or -1. */
-static int pop(void) {
-    struct cc__task *t = cc__mpmc_pop(&ring);
-    if (t == NULL) return -1;
+static int take(struct cc__task *t) {
     int i = (int)(t - tasks);
     mc_assert(payload[i] == 10 + i && taken[i] == 0);
     payload[i] = 0;
     taken[i]++;
     return i;
+}
+/* Returns its number, or -1. */
+static int pop(void) {
+    struct cc__task *t;
+    return cc__mpmc_pop(&ring, &t, 1) == 0 ? -1 : take(t);
 }
 
 /* ---- roles ---- */
@@ -69,6 +80,17 @@ static void pops(void) {
 static void pops_twice(void) {
     (void)pop();
     (void)pop();
+}
+static void pushes_both_0_1(void) {
+    push_both(0, 1);
+}
+static void pushes_both_2_3(void) {
+    push_both(2, 3);
+}
+static void pops_both(void) {
+    struct cc__task *both[2];
+    size_t n = cc__mpmc_pop(&ring, both, 2);
+    for (size_t i = 0; i < n; i++) (void)take(both[i]);
 }
 /* In order, from one producer. */
 static void pops_in_order(void) {
@@ -105,7 +127,10 @@ static void each_taken_once(void) {
     while (pop() >= 0) {
     }
     mc_assert(cc__mpmc_empty(&ring) && cc__mpmc_length(&ring) == 0);
-    for (int i = 0; i < CELLS; i++) mc_assert(cc__mpmc_push(&ring, &tasks[i])); /* all cells are free */
+    for (int i = 0; i < CELLS; i++) { /* all cells are free */
+        struct cc__task *t = &tasks[i];
+        mc_assert(cc__mpmc_push(&ring, &t, 1) == 1);
+    }
     for (int i = 0; i < TASKS; i++) mc_assert(taken[i] + kept[i] <= 1 && (payload[i] == 0 || kept[i] == 1));
 }
 
@@ -123,6 +148,19 @@ const struct mc_scenario mc_scenarios[] = {
     {"producers of two and two, consumers of two and one",
      setup,
      {pushes_0_1, pushes_2_3, pops_twice, pops},
+     each_taken_once},
+    {"a batch, two consumers", setup, {pushes_both_0_1, pops, pops}, each_taken_once},
+    {"a batch and a producer, a consumer", setup, {pushes_both_0_1, pushes_2, pops}, each_taken_once},
+    {"one in, a batch and a producer, a consumer", setup_one, {pushes_both_0_1, pushes_2, pops}, each_taken_once},
+    {"two producers, a consumer of a batch", setup, {pushes_0, pushes_1, pops_both}, each_taken_once},
+    {"full, a batch, consumers of a batch and one", setup_full, {pushes_both_0_1, pops_both, pops}, each_taken_once},
+    {"full, two batches, a consumer of a batch",
+     setup_full,
+     {pushes_both_0_1, pushes_both_2_3, pops_both},
+     each_taken_once},
+    {"two batches, consumers of a batch and one",
+     setup,
+     {pushes_both_0_1, pushes_both_2_3, pops_both, pops},
      each_taken_once},
     {"a weak compare-and-swap fails at will", setup_one, {pushes_0, pushes_1, pops}, each_taken_once, .spurious = 1},
     {"a task pushes and finds it", setup, {pushes_and_pops}, each_taken_once},
