@@ -80,4 +80,15 @@ static inline void cc__cpu_relax(void) {
 #endif
 }
 
+/* Begin to fetch a cache line that will be written soon; any address will do. */
+static inline void cc__prefetch_to_write(uintptr_t line) {
+#if defined(__x86_64__)
+    /* Written out, since compilers make it a fetch to read unless they are told that there is this instruction. Where
+     * there is not, it does nothing. */
+    __asm__ volatile("prefetchw (%0)" ::"r"(line));
+#else
+    __builtin_prefetch((const void *)line, 1);
+#endif
+}
+
 #endif /* CC__BASE_ATOMIC_H */

@@ -7,16 +7,18 @@
  * is cancelled takes a walk up to the first shield.
  *
  *   waiter (W)                                        canceller (C)
- *   W1 its outcome word: pending, CC__BY_CANCEL        C1 marks the nursery
- *   W2 full fence                                     C2 full fence
- *   W3 walks up the chain: cancelled: returns         C3 for each child: cancel bit; pending and may be
- *   W4 waits                                             cancelled: decides it; unparks it
+ *   W1 its outcome word: pending, CC__BY_CANCEL       C1 locks the nursery, marks it
+ *   W2 if it is not on its nursery's list yet:        C2 full fence
+ *      locks that, goes on the list, unlocks          C3 for each on the list, and the owner: cancel bit;
+ *   W3 full fence                                        pending and may be cancelled: decides it; unparks it
+ *   W4 walks up the chain: cancelled: returns         C4 unlocks
+ *   W5 waits
  *
- * Either W3 sees C1, or C3 sees W1. An outcome of "cancelled" that the walk does not confirm is for a scope outside a
- * shield: the caller begins again.
+ * Either W4 sees C1, or C3 sees W1: by the lock, the first time; by the fences, from then on. An outcome of "cancelled"
+ * that the walk does not confirm is for a scope outside a shield: the caller begins again.
  *
- * A nursery cancels those inside it (scope/nursery.c). One that is opened later, under what is cancelled already, is
- * not: the cancel bit makes its owner look when it waits next, whatever it waits for.
+ * A nursery cancels those inside it (scope/nursery.c), and a runtime that ends tells all its tasks: their cancel bit
+ * makes them cancel the nurseries they own when they wait next, whatever they wait for.
  *
  * Prev: sched/finish.c  Next: scope/nursery.c */
 #include <ccrt/scope.h>
@@ -67,9 +69,14 @@ void cc__cancel_pass_on(struct cc__task *self) {
             cc__nursery_cancel((cc_nursery *)(void *)s, -ECANCELED);
 }
 
+void cc__cancel_listen(struct cc__task *self) {
+    if (self->nursery != NULL && !self->listed) cc__nursery_list(self);
+    cc__fence_full(); /* [CN1] W3, see above */
+}
+
 int cc__wait_cancellable(struct cc__wait *w, int64_t deadline_ns) {
     struct cc__task *self = w->task;
-    cc__fence_full(); /* [CN1] W2, see above */
+    cc__cancel_listen(self);
     int code = cc__cancel_code(self);
     if (code != 0 && cc__wait_decide(self, w->epoch, CC__CANCELLED)) return code; /* else it was matched before */
     int64_t scope = self->scope == NULL ? CC__NEVER : self->scope->deadline_ns;

@@ -31,7 +31,7 @@
 /* joiners.mark, beside CC__RELEASED: the task is at T4. */
 enum { ENDING = 2 };
 
-enum { OVER_MAX = 32 }; /* records of ended children that a worker keeps from their nursery */
+enum { OVER_MAX = 32 }; /* ended children that a worker keeps from their nursery */
 
 static void mark_set(struct cc__task *t, uint32_t bits) {
     cc__store_relaxed(&t->joiners.mark, bits); /* with the lock */
@@ -39,8 +39,7 @@ static void mark_set(struct cc__task *t, uint32_t bits) {
 
 void cc__record_free(struct cc__task *t) {
     struct cc__worker *w = cc__worker_current();
-    free(t->name);
-    t->name = NULL;
+    if (CC__UNLIKELY(t->has_name)) free(t->name);
     cc__task_free(w != NULL ? &w->records : NULL, t);
 }
 
@@ -61,17 +60,19 @@ static CC__COLD void end_slowly(struct cc__task *t) {
  * next task it runs is another of them: it tells of several at once, under one lock. Whoever leaves a task for another
  * one, or runs out of them, tells first. */
 static void end_child(struct cc__worker *w, struct cc__task *t) {
-    if (w->over.first != NULL && w->over.first->nursery != t->nursery) cc__finish_tell(w);
-    cc__tasks_append(&w->over, t);
+    if (w->over != t->nursery) cc__finish_tell(w);
+    w->over = t->nursery;
+    cc__record_free(t);
     if (++w->over_count == OVER_MAX) cc__finish_tell(w);
 }
 
 void cc__finish_tell(struct cc__worker *w) {
-    struct cc__tasks over = w->over;
-    if (over.first == NULL) return;
-    w->over = (struct cc__tasks){0};
+    struct cc_nursery *n = w->over;
+    unsigned count = w->over_count;
+    if (n == NULL) return;
+    w->over = NULL;
     w->over_count = 0;
-    cc__nursery_children_ended(over.first->nursery, over);
+    cc__nursery_children_ended(n, count);
 }
 
 void cc__finish(struct cc__worker *w, struct cc__task *t) {

@@ -2,7 +2,7 @@
 /* The global queue: what comes from plain threads and other runtimes, what overflows a worker's ring, and what has
  * another priority than most. A lane a priority: a ring without a lock, and a list under a lock for what finds it full
  * and for lists, which are hooked in at once; so a push never waits for room and never fails. What overflows a worker's
- * ring goes to the ring here: who takes it has all the pointers at once; in a list each is a cache miss behind the last.
+ * ring goes to the ring here: who takes it has all the pointers at once; in a list each is a cache miss after the last.
  *
  * Taking looks into the ring first, one time in eight into the list first, so that neither waits for ever.
  *

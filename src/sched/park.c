@@ -27,7 +27,7 @@ static _Atomic uint32_t *state_word(struct cc__task *t) {
 
 static void thread_record_end(void *record) {
     struct cc__task *t = record;
-    if (t->locals != NULL) cc__locals_end(t);
+    if (t->has_locals) cc__locals_end(t);
     cc__task_free(NULL, t);
 }
 static struct cc__at_end thread_record_at_end = {.fn = thread_record_end};

@@ -113,12 +113,11 @@ static void fiber_main(void *arg) {
         begin_on(f, t);
         t->fiber = f;
         t->value = t->fn(t->value);
-        if (CC__UNLIKELY(t->locals != NULL)) cc__locals_end(t);
+        if (CC__UNLIKELY(t->has_locals)) cc__locals_end(t);
         w = cc__worker_current(); /* it may have moved */
         cc__finish(w, t);
         next = cc__worker_pick(w);
-        if (w->over.first != NULL && (next == NULL || next->fiber != NULL || next->nursery != w->over.first->nursery))
-            cc__finish_tell(w);
+        if (w->over != NULL && (next == NULL || next->fiber != NULL || next->nursery != w->over)) cc__finish_tell(w);
         cc__store_relaxed(&w->current, next);
         w->budget = BUDGET;
     } while (next != NULL && next->fiber == NULL && next->stack_class == cc__stack_class(f->bytes));

@@ -100,8 +100,8 @@ struct cc__worker {
     unsigned turn;   /* whom a round-robin spawn goes to */
     bool searching;
     struct cc__tasks pinned; /* pinned tasks that are ready */
-    struct cc__tasks over;   /* children of one nursery that have ended, which it has not been told yet */
-    unsigned over_count;
+    struct cc_nursery *over; /* whose children have ended, which it has not been told yet; or NULL */
+    unsigned over_count;     /* how many */
     struct cc__stack_cache stacks;
     struct cc__task_cache records;
     struct cc__rng rng;
@@ -156,7 +156,8 @@ _Static_assert(offsetof(struct cc__runtime, searching) % CC__FALSE_SHARING == 0,
 
 /* What reports call a task: its name, or its function as the spawn had it; or NULL. */
 static inline const char *cc__task_label(const struct cc__task *t) {
-    return t->name != NULL || t->site == NULL ? t->name : t->site->what;
+    if (t->has_name) return t->name;
+    return t->site != NULL ? t->site->what : NULL;
 }
 
 /* One more; only its owner writes it, so no read-modify-write is needed. */
@@ -256,7 +257,7 @@ void cc__wake_all(struct cc__waitlist *l, enum cc__outcome outcome);
 
 /* finish.c */
 void cc__finish(struct cc__worker *w, struct cc__task *t);
-void cc__finish_tell(struct cc__worker *w); /* tell the nursery of `over`, if there are any */
+void cc__finish_tell(struct cc__worker *w); /* tell the nursery `over`, if there is one */
 void cc__record_free(struct cc__task *t);
 
 /* spawn.c */
@@ -274,6 +275,8 @@ int cc__cancel_code(const struct cc__task *self); /* 0, -ECANCELED or -ETIMEDOUT
  *   Returns    0 matched; -EPIPE closed; -ECANCELED, -ETIMEDOUT by a scope; CC__OWN_DEADLINE by deadline_ns;
  *              CC__WAIT_AGAIN begin anew */
 int cc__wait_cancellable(struct cc__wait *w, int64_t deadline_ns);
+/* Before a wait that can be cancelled: from here on either it finds that it is, or who cancels finds it. */
+void cc__cancel_listen(struct cc__task *self);
 /* The running task was told of a cancellation: cancel the nurseries it has open that are under it. */
 void cc__cancel_pass_on(struct cc__task *self);
 
@@ -281,7 +284,8 @@ void cc__cancel_pass_on(struct cc__task *self);
 struct cc_nursery;
 int cc__nursery_cancelled(const struct cc_nursery *n); /* 0, or a negative code */
 void cc__nursery_cancel(struct cc_nursery *n, int code);
-void cc__nursery_children_ended(struct cc_nursery *n, struct cc__tasks ended); /* well, and frees their records */
+void cc__nursery_children_ended(struct cc_nursery *n, size_t count); /* well, and without being listed */
+void cc__nursery_list(struct cc__task *self); /* the running task is found from now on by who cancels its nursery */
 int cc__runtime_default(struct cc__runtime **out);
 
 #endif /* CC__SCHED_SCHED_H */

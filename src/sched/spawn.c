@@ -43,7 +43,7 @@ int cc__spawn_prepare(struct cc__runtime *rt, struct cc__task **out, void *(*fn)
     t->fn = fn;
     t->value = arg;
     t->runtime = rt;
-    t->stack_class = (uint8_t)rt->stack_class;
+    t->stack_class = rt->stack_class & 31;
     t->serial = next_serial(rt, w);
     *out = t;
     return 0;
@@ -81,12 +81,13 @@ int cc__spawn_launch(struct cc__task *t) {
 static int apply(struct cc__task *t, const cc_task_attr *attr) {
     if (attr->stack_bytes > CC__STACK_BYTES_MAX || attr->worker > t->runtime->worker_count) return -EINVAL;
     if (attr->priority < 0 || attr->priority >= CC__PRIORITIES) return -EINVAL;
-    if (attr->stack_bytes != 0) t->stack_class = (uint8_t)cc__stack_class(attr->stack_bytes);
+    if (attr->stack_bytes != 0) t->stack_class = cc__stack_class(attr->stack_bytes) & 31;
     t->priority = (unsigned)attr->priority & 3;
     t->pinned = (uint16_t)attr->worker;
     if (attr->name != NULL) {
         t->name = strdup(attr->name);
         if (t->name == NULL) return -ENOMEM;
+        t->has_name = 1;
     }
     return 0;
 }
@@ -99,6 +100,11 @@ static cc_task handle_of(struct cc__task *t) {
     return (cc_task){.priv_record = t, .priv_generation = cc__task_generation(cc__load_relaxed(&t->control))};
 }
 
+static cc_task hold(struct cc__task *t) {
+    cc__task_hold(t);
+    return handle_of(t);
+}
+
 int cc__spawn(struct cc__runtime *rt, cc_task *out, const cc_task_attr *attr, void *(*fn)(void *), void *arg,
               const cc_site *site) {
     if (out == NULL || fn == NULL) return -EINVAL;
@@ -109,13 +115,13 @@ int cc__spawn(struct cc__runtime *rt, cc_task *out, const cc_task_attr *attr, vo
     t->site = site;
     if (attr != NULL) rc = apply(t, attr);
     if (rc == 0) {
-        *out = handle_of(t); /* before it runs: it may look there */
+        *out = hold(t); /* before it runs: it may look there */
         rc = cc__spawn_launch(t);
-    }
-    if (rc != 0) {
+        if (rc == 0) return 0;
         *out = (cc_task){0};
-        cc__record_free(t);
+        cc__task_release(t);
     }
+    cc__record_free(t);
     return rc;
 }
 
@@ -145,12 +151,15 @@ int cc_task_spawn_many(cc_task *out, size_t count, void *(*fn)(void *), void *co
         rc = cc__spawn_prepare(NULL, &t, fn, args != NULL ? args[i] : NULL);
         if (rc != 0) break;
         cc__tasks_append(&batch, t);
-        out[i] = handle_of(t);
+        out[i] = hold(t);
     }
     if (rc == 0 && count > 0) rc = admit(batch.first->runtime, count);
     if (rc == 0 && count > 0) cc__ready_batch(batch, count);
     if (rc != 0)
-        for (struct cc__task *t; (t = cc__tasks_take(&batch)) != NULL;) cc__record_free(t);
+        for (struct cc__task *t; (t = cc__tasks_take(&batch)) != NULL;) {
+            cc__task_release(t);
+            cc__record_free(t);
+        }
     return rc;
 }
 

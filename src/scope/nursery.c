@@ -1,13 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* Nurseries, deadlines, shields, and results of children.
  *
- * A nursery lies in its owner's frame. Its lock guards the list of children, their number, the first error, and who
- * waits. The last child takes the waiter off, decides its wait and unlocks; after that it touches only the waiter's
- * record: the nursery may be gone.
+ * A nursery lies in its owner's frame. It counts its children, and its lock guards who waits, the first error, and the
+ * list of those children that have waited for something that can be cancelled: only they have to be told. A child that
+ * just runs and ends well is counted in and out, and that is all.
+ *
+ *   owner (O)                                     children that end (E)
+ *   O1 locks                                      E1 not the last: counts out by CAS, without the lock
+ *   O2 the count is 0: unlocks, all are through   E2 else: locks, counts out; 0: takes the waiter off,
+ *   O3 puts itself on the list, unlocks, waits       decides its wait. Unlocks
+ *
+ * The count becomes 0 with the lock held. So who finds it 0 at O2, or is woken by E2 and passes through the lock, comes
+ * after the last touch of whoever counted out: E1 left somebody to be counted, and E2 unlocked. After that E touches
+ * only the waiter's record.
  *
  * sched/cancel.c says how cancellation reaches a child that waits. A nursery knows those inside it, of its owner and
  * of its children, and cancels them too, whatever their owners are doing: it pins them under its lock, and their owners
- * do not leave them before the pin is gone. So one lock at a time is held, and no depth is too deep.
+ * do not leave them before the pin is gone. So one lock at a time is held, and no depth is too deep. One that is opened
+ * under what is cancelled already is so from its beginning.
  *
  * The waits that can be cancelled are made so before their node is on a list, since a waker may decide them from then
  * on; and who decides a wait on a list does so with the lock held, since every waiter passes through the lock to take
@@ -36,6 +46,9 @@ _Static_assert(sizeof(struct cc__waitlist) ==
                "a wait list fits the words kept for it");
 static struct cc__waitlist *waiters_of(cc_nursery *n) {
     return (struct cc__waitlist *)(void *)n->priv_lock;
+}
+static _Atomic size_t *live_of(cc_nursery *n) {
+    return (_Atomic size_t *)(void *)&n->priv_live;
 }
 static _Atomic int *cancelled_of(cc_nursery *n) {
     return (_Atomic int *)(void *)&n->priv_cancelled;
@@ -91,11 +104,12 @@ static cc_nursery *outer_of(const cc_priv_scope *s) {
     return NULL;
 }
 
-/* Let its outer nursery know it: cancelling that one cancels this. */
+/* Let its outer nursery know it: cancelling that one cancels this, also if that has happened before. */
 static void nursery_link(cc_nursery *n) {
     cc_nursery *outer = n->priv_outer = outer_of(&n->priv_scope);
     if (outer == NULL) return;
     cc__waitlist_lock(waiters_of(outer));
+    if (cc__load_relaxed(cancelled_of(outer)) != 0) cc__store_relaxed(cancelled_of(n), -ECANCELED);
     n->priv_next = outer->priv_inner;
     n->priv_link = &outer->priv_inner;
     if (n->priv_next != NULL) n->priv_next->priv_link = &n->priv_next;
@@ -182,23 +196,27 @@ void cc_nursery_collect(cc_nursery *n) {
 
 /* ---- children ---- */
 
-static void link_child(cc_nursery *n, struct cc__task *t) {
+void cc__nursery_list(struct cc__task *self) {
+    cc_nursery *n = self->nursery;
+    cc__waitlist_lock(waiters_of(n));
     struct cc__task *newest = n->priv_children;
-    t->older = newest;
-    t->younger = NULL;
-    if (newest != NULL) newest->younger = t;
-    n->priv_children = t;
-    n->priv_live++;
+    self->older = newest;
+    self->younger = NULL;
+    if (newest != NULL) newest->younger = self;
+    n->priv_children = self;
+    self->listed = 1;
+    cc__waitlist_unlock(waiters_of(n));
 }
 
-static void unlink_child(cc_nursery *n, struct cc__task *t) {
+/* Take it off the list, with the lock. */
+static void unlist(cc_nursery *n, struct cc__task *t) {
+    if (!t->listed) return;
+    t->listed = 0;
     if (t->younger != NULL)
         t->younger->older = t->older;
     else
         n->priv_children = t->older;
     if (t->older != NULL) t->older->younger = t->younger;
-    t->older = t->younger = NULL;
-    n->priv_live--;
 }
 
 /* A child's result: the first error counts, and cancels the rest. Being cancelled is no error of its own. Returns what
@@ -215,12 +233,13 @@ static cc_nursery *note_result(cc_nursery *n, int rc) {
     return (n->priv_flags & FLAG_COLLECT) == 0 ? cancel_locked(n, -ECANCELED, NULL) : NULL;
 }
 
-/* Children leave, with the lock, which is given up: the last touch of the nursery. */
-static void leave_and_unlock(cc_nursery *n, struct cc__tasks ended, cc_nursery *inner) {
+/* E2: with the lock, which is given up: the last touch of the nursery. */
+static void count_out_and_unlock(cc_nursery *n, size_t count, cc_nursery *inner) {
     struct cc__task *waiter = NULL;
     uint32_t generation = 0;
-    for (struct cc__task *t = ended.first; t != NULL; t = t->next) unlink_child(n, t);
-    struct cc__wait *w = n->priv_live == 0 ? cc__waitlist_take_first(waiters_of(n)) : NULL;
+    /* [NS2] acquire: what those did that were counted out before is the owner's to see, through the lock. */
+    bool last = cc__sub_acq_rel(live_of(n), count) == count;
+    struct cc__wait *w = last ? cc__waitlist_take_first(waiters_of(n)) : NULL;
     if (w != NULL) {
         waiter = w->task;
         generation = cc__task_generation(cc__load_relaxed(&waiter->control));
@@ -232,16 +251,18 @@ static void leave_and_unlock(cc_nursery *n, struct cc__tasks ended, cc_nursery *
 }
 
 static void child_end(cc_nursery *n, struct cc__task *t, int rc) {
-    t->next = NULL;
     cc__waitlist_lock(waiters_of(n));
+    unlist(n, t);
     cc_nursery *inner = note_result(n, rc);
-    leave_and_unlock(n, (struct cc__tasks){t, t}, inner);
+    count_out_and_unlock(n, 1, inner);
 }
 
-void cc__nursery_children_ended(cc_nursery *n, struct cc__tasks ended) {
+void cc__nursery_children_ended(cc_nursery *n, size_t count) {
+    size_t live = cc__load_relaxed(live_of(n));
+    while (live > count)                                              /* E1 */
+        if (cc__cas_acq_rel(live_of(n), &live, live - count)) return; /* [NS2] release: for who counts out the last */
     cc__waitlist_lock(waiters_of(n));
-    leave_and_unlock(n, ended, NULL);
-    for (struct cc__task *t; (t = cc__tasks_take(&ended)) != NULL;) cc__record_free(t);
+    count_out_and_unlock(n, count, NULL);
 }
 
 static void result_set(cc_priv_result *f, int status);
@@ -255,9 +276,9 @@ static void *child_main(void *arg) {
     struct cc__task *t = arg;
     int rc = t->body(t->has_heap ? t->heap : t->args);
     drop_arguments(t);
-    if (t->locals != NULL) cc__locals_end(t);
-    if (t->future != NULL) result_set(t->future, 0);
-    if (rc >= 0)
+    if (t->has_locals) cc__locals_end(t);
+    if (t->has_future) result_set(t->future, 0);
+    if (rc >= 0 && !t->listed)
         t->counts_out = 1; /* sched/finish.c */
     else
         child_end(t->nursery, t, rc);
@@ -277,18 +298,6 @@ static int child_arguments(struct cc__task *t, const void *args, size_t size) {
     return 0;
 }
 
-/* Make it a child, unless the nursery is cancelled. */
-static int adopt(cc_nursery *n, struct cc__task *t) {
-    int rc = 0;
-    cc__waitlist_lock(waiters_of(n));
-    if (cc__load_relaxed(cancelled_of(n)) != 0)
-        rc = -ECANCELED;
-    else
-        link_child(n, t);
-    cc__waitlist_unlock(waiters_of(n));
-    return rc;
-}
-
 static int nursery_spawn(cc_nursery *n, cc_priv_result *f, int (*fn)(void *), const void *args, size_t size,
                          const cc_site *site) {
     struct cc__task *t;
@@ -297,15 +306,17 @@ static int nursery_spawn(cc_nursery *n, cc_priv_result *f, int (*fn)(void *), co
     if (rc != 0) return rc;
     t->value = t;
     t->body = fn;
-    t->future = f;
     t->nursery = n;
     t->scope = &n->priv_scope;
     t->site = site;
     t->no_handle = 1;
-    cc__store_relaxed(&t->joiners.mark, CC__RELEASED); /* nobody has a handle yet */
-    rc = child_arguments(t, args, size);
-    if (rc == 0) rc = adopt(n, t);
+    if (f != NULL) {
+        t->future = f;
+        t->has_future = 1;
+    }
+    rc = cc__nursery_cancelled(n) != 0 ? -ECANCELED : child_arguments(t, args, size);
     if (rc == 0) {
+        cc__add_relaxed(live_of(n), 1);
         rc = cc__spawn_launch(t);
         if (rc == 0) return 0;
         child_end(n, t, 0);
@@ -324,7 +335,7 @@ int cc_nursery_spawn(cc_nursery *n, int (*fn)(void *), const void *args, size_t 
 /* Whether there are children to wait for; then the node, of a wait that was begun, is on the list. */
 static bool wait_register(cc_nursery *n, struct cc__wait *w) {
     cc__waitlist_lock(waiters_of(n));
-    bool wait = n->priv_live > 0;
+    bool wait = cc__load_relaxed(live_of(n)) > 0;
     if (wait) cc__waitlist_append(waiters_of(n), w);
     cc__waitlist_unlock(waiters_of(n));
     return wait;
@@ -365,7 +376,7 @@ int cc_nursery_wait(cc_nursery *n) {
 /* Wait, with the node on a list, until something happens: whoever wakes, cancellation, a deadline, or nothing. */
 static void wait_listed(struct cc__wait *w, int64_t deadline_ns) {
     struct cc__task *self = w->task;
-    cc__fence_full(); /* [CN1] W2: see sched/cancel.c */
+    cc__cancel_listen(self);
     if (cc__cancel_code(self) != 0) return;
     int64_t scope_ns = self->scope == NULL ? CC__NEVER : self->scope->deadline_ns;
     (void)cc__wait_for(w, scope_ns < deadline_ns ? scope_ns : deadline_ns);
@@ -390,7 +401,7 @@ int cc_nursery_wait_cancellable(cc_nursery *n) {
 void cc_priv_nursery_leave(void *nursery) {
     cc_nursery *n = nursery;
     cc__waitlist_lock(waiters_of(n));
-    cc_nursery *inner = n->priv_live > 0 ? cancel_locked(n, -ECANCELED, NULL) : NULL; /* left early */
+    cc_nursery *inner = cc__load_relaxed(live_of(n)) > 0 ? cancel_locked(n, -ECANCELED, NULL) : NULL; /* left early */
     cc__waitlist_unlock(waiters_of(n));
     cancel_inner(inner);
     (void)cc_nursery_wait(n);

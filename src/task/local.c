@@ -64,20 +64,23 @@ int cc_local_delete(cc_local key) {
 }
 
 void *cc__local_get(const struct cc__task *t, cc_local key) {
+    if (!t->has_locals) return NULL;
     const struct cc__locals *l = t->locals;
-    if (l == NULL || key.priv_index >= l->room || !in_use(key)) return NULL;
+    if (key.priv_index >= l->room || !in_use(key)) return NULL;
     return l->at[key.priv_index].generation == key.priv_generation ? l->at[key.priv_index].value : NULL;
 }
 
 static int make_room(struct cc__task *t, uint32_t index) {
-    uint32_t old = t->locals == NULL ? 0 : t->locals->room, room = old == 0 ? FIRST_ROOM : old;
+    struct cc__locals *before = t->has_locals ? t->locals : NULL;
+    uint32_t old = before == NULL ? 0 : before->room, room = old == 0 ? FIRST_ROOM : old;
     while (room <= index) room *= 2;
     if (room == old) return 0;
-    struct cc__locals *l = realloc(t->locals, sizeof *l + room * sizeof l->at[0]);
+    struct cc__locals *l = realloc(before, sizeof *l + room * sizeof l->at[0]);
     if (l == NULL) return -ENOMEM;
     memset(&l->at[old], 0, (room - old) * sizeof l->at[0]);
     l->room = room;
     t->locals = l;
+    t->has_locals = 1;
     return 0;
 }
 
@@ -105,5 +108,5 @@ static bool destroy_round(struct cc__task *t) {
 void cc__locals_end(struct cc__task *t) {
     for (int round = 0; round < ROUNDS && destroy_round(t);) round++;
     free(t->locals);
-    t->locals = NULL;
+    t->has_locals = 0;
 }

@@ -6,9 +6,13 @@
  * instructions. A cache has two chains, one in use and one full, so that an owner at the edge of one does not move it
  * to and fro.
  *
- * A record that is freed keeps its control word (the generation goes on) and its outcome word (the epoch goes
- * on); everything else is reset when it is taken, by one function. One whose generation would wrap is left
- * out for good.
+ * Records that one worker fills and another runs come back in the other's cache, and a chain of pointers cannot be
+ * fetched ahead: so a free record in a cache also points to the one that will be taken AHEAD records later. A hint: it
+ * may be out of date, but then it still points to a record.
+ *
+ * A record that is freed keeps its control word (the generation goes on), its outcome word (the epoch goes on) and its
+ * joiners (marked as released); everything else is reset when it is taken, by one function. One whose generation would
+ * wrap is left out for good.
  *
  * Prev: task/wait.c  Next: task/local.c */
 #include "../base/assert.h"
@@ -22,6 +26,7 @@
 enum {
     SLAB_RECORDS = 1023, /* and one more for the slab's own words: 192 KiB */
     MOVE = 64,           /* records in a chain */
+    AHEAD = CC__TASK_AHEAD,
 };
 
 struct slab {
@@ -53,6 +58,7 @@ static struct cc__task *cut_chain(void) {
     }
     do {
         s->record[s->cut].next = chain;
+        cc__task_release(&s->record[s->cut]);
         chain = &s->record[s->cut++];
     } while (++n < MOVE && s->cut < SLAB_RECORDS);
     chain->serial = n;
@@ -99,7 +105,8 @@ static void loose_give(struct cc__task *t) {
     cc__lock_drop(&records.lock);
 }
 
-/* The one place where a record is reset: all but the words that outlive its tasks. */
+/* The one place where a record is reset: all but the words that outlive its tasks. What bits say is in the third line
+ * is not there. */
 static void record_reset(struct cc__task *t) {
     t->next = NULL;
     t->fiber = NULL;
@@ -110,21 +117,25 @@ static void record_reset(struct cc__task *t) {
     t->pinned = 0;
     t->stack_class = 0;
     t->priority = 0;
-    t->has_heap = 0;
+    t->has_name = t->has_heap = t->has_future = t->has_locals = 0;
     t->no_handle = 0;
     t->counts_out = 0;
-    t->name = NULL;
+    t->listed = 0;
     t->scope = NULL;
     t->nursery = NULL;
-    t->older = t->younger = NULL;
-    t->body = NULL;
-    t->future = NULL;
     t->site = NULL;
-    t->locals = NULL;
+    t->body = NULL;
+    cc__state_begin(t);
+}
+
+void cc__task_hold(struct cc__task *t) {
     CC_ASSERT(t->joiners.first == NULL);
     /* [FN1] release: who finds the mark clear sees the new generation, which was set before. */
     cc__store_release(&t->joiners.mark, 0);
-    cc__state_begin(t);
+}
+
+void cc__task_release(struct cc__task *t) {
+    cc__store_relaxed(&t->joiners.mark, CC__RELEASED);
 }
 
 static struct cc__task *cache_take(struct cc__task_cache *cache) {
@@ -137,6 +148,9 @@ static struct cc__task *cache_take(struct cc__task_cache *cache) {
     struct cc__task *t = cache->free;
     cache->free = t->next;
     cache->count--;
+    uintptr_t ahead = (uintptr_t)t->value; /* all tasks write its first two lines */
+    cc__prefetch_to_write(ahead);
+    cc__prefetch_to_write(ahead + CC__CACHE_LINE);
     return t;
 }
 
@@ -147,7 +161,7 @@ struct cc__task *cc__task_alloc(struct cc__task_cache *cache) {
 }
 
 void cc__task_free(struct cc__task_cache *cache, struct cc__task *t) {
-    CC_ASSERT(t->joiners.first == NULL && t->locals == NULL);
+    CC_ASSERT(t->joiners.first == NULL && cc__load_relaxed(&t->joiners.mark) == CC__RELEASED && !t->has_locals);
     cc__state_free(t);
     if (cc__task_generation(cc__load_relaxed(&t->control)) == UINT32_MAX) return; /* worn out */
     if (cache == NULL) {
@@ -155,6 +169,8 @@ void cc__task_free(struct cc__task_cache *cache, struct cc__task *t) {
         return;
     }
     t->next = cache->free;
+    t->value = cache->recent[cache->count % AHEAD];
+    cache->recent[cache->count % AHEAD] = t;
     cache->free = t;
     if (CC__LIKELY(++cache->count < MOVE)) return;
     if (cache->full != NULL) chain_give(cache->full, MOVE);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The task record: one unit of work, from spawn until its result is taken.
  *
- * A record is 192 bytes, three cache lines: what every run and wake touches, what joins and reports need,
- * and arguments of typed tasks. It has no stack until it first runs. Records are never unmapped, so a handle
+ * A record is 192 bytes, three cache lines: what every run and wake touches; what a typed task needs besides, with its
+ * arguments; and what only some need. A nursery's child that waits for nothing never touches the third: the lines of a
+ * record that one worker fills and another runs are most of what a task costs then. So bits in the first say what
+ * there is in the third. It has no stack until it first runs. Records are never unmapped, so a handle
  * {record, generation} can always be looked at, and a stale one is told by its generation.
  *
  * The control word holds all that a waker and the task's worker may disagree about:
@@ -55,31 +57,37 @@ struct cc__task {
     void *value;              /* argument, then result */
     _Atomic uint64_t outcome; /* of its present wait: W: who decides it.  R: itself.  [WT1] */
     struct cc__runtime *runtime;
-    uint32_t serial; /* "task 7" in reports */
-    uint16_t pinned; /* 1 + the only worker that may run it; 0: any */
-    uint8_t stack_class;
-    uint8_t priority : 2;   /* CC_PRIORITY_* */
+    uint32_t serial;         /* "task 7" in reports */
+    uint16_t pinned;         /* 1 + the only worker that may run it; 0: any */
+    uint8_t stack_class : 5; /* this byte does not change once it is queued */
+    uint8_t priority : 2;    /* CC_PRIORITY_* */
+    uint8_t has_name : 1;
+    uint8_t : 0;            /* the next is the running task's own */
     uint8_t has_heap : 1;   /* its arguments are at the pointer in args */
+    uint8_t has_future : 1; /* somebody may await its result */
+    uint8_t has_locals : 1;
     uint8_t no_handle : 1;  /* nobody ever had one: its end needs no lock */
     uint8_t counts_out : 1; /* a nursery's child that ended well: its nursery is still to be told */
+    uint8_t listed : 1;     /* among the children that its nursery tells of a cancellation */
 
-    struct cc__waitlist joiners;
-    char *name;                       /* own copy, or NULL */
-    struct cc_priv_scope *scope;      /* the innermost it runs under, or NULL */
-    struct cc_nursery *nursery;       /* whose child it is, or NULL */
-    struct cc__task *older, *younger; /* its siblings there; guarded by the nursery's lock */
-
-    int (*body)(void *);             /* of a nursery's child: called with its arguments */
-    struct cc_future_result *future; /* of its result, or NULL */
-    const struct cc_site *site;      /* where it was spawned, and its function's name; or NULL */
-    struct cc__locals *locals;       /* task-local values, or NULL */
+    struct cc_priv_scope *scope; /* the innermost it runs under, or NULL */
+    struct cc_nursery *nursery;  /* whose child it is, or NULL */
+    const struct cc_site *site;  /* where it was spawned, and its function's name; or NULL */
+    int (*body)(void *);         /* of a nursery's child: called with its arguments */
     union {
         char args[CC__TASK_ARGS];
         void *heap;
     };
+
+    struct cc__waitlist joiners;      /* a free record's: empty, and CC__RELEASED */
+    struct cc__task *older, *younger; /* if listed: its siblings; guarded by the nursery's lock */
+    char *name;                       /* if has_name: its own copy */
+    struct cc__locals *locals;        /* if has_locals: task-local values */
+    struct cc_future_result *future;  /* if has_future: where its result goes */
 } __attribute__((aligned(CC__CACHE_LINE)));
 
 _Static_assert(sizeof(struct cc__task) == 192, "a task record is three cache lines");
+_Static_assert(offsetof(struct cc__task, scope) == 64 && offsetof(struct cc__task, joiners) == 128, "as the text says");
 
 static inline uint32_t cc__task_generation(uint64_t control) {
     return (uint32_t)(control >> 32);
@@ -123,16 +131,22 @@ void cc__state_free(struct cc__task *t);
 
 /* ---- records, in pool.c ---- */
 
+enum { CC__TASK_AHEAD = 8 };
+
 /* An owner's own free records. Zero is an empty one. */
 struct cc__task_cache {
-    struct cc__task *free, *full; /* a chain in use, and a full one */
-    uint32_t count;               /* of `free` */
+    struct cc__task *free, *full;            /* a chain in use, and a full one */
+    uint32_t count;                          /* of `free` */
+    struct cc__task *recent[CC__TASK_AHEAD]; /* freed last, in a circle */
 };
 
-/* A record in state ACTIVE, all else zero but its generation and epoch.
+/* A record in state ACTIVE, without a handle; its first two lines are zero but for its generation and epoch.
  *   Returns    NULL: no memory */
 struct cc__task *cc__task_alloc(struct cc__task_cache *cache); /* NULL: from the pool itself; the same for free */
 void cc__task_free(struct cc__task_cache *cache, struct cc__task *t);
+/* There is a handle from now on: before anybody sees it. And not, after all. */
+void cc__task_hold(struct cc__task *t);
+void cc__task_release(struct cc__task *t);
 void cc__task_cache_drain(struct cc__task_cache *cache);
 /* Call fn for every record there is, free or not; they may change while it looks. */
 void cc__task_each(void (*fn)(struct cc__task *t, void *arg), void *arg);

@@ -368,10 +368,56 @@ static void a_wait_is_cancelled_from_above(void **state) {
 }
 
 /* What aborts a child of fork() comes first: after a runtime has started, a child may call nothing. */
+/* ---- a nursery that is opened under what is cancelled already ---- */
+
+static int ran;
+static int counts(void *unused) {
+    (void)unused;
+    ran++;
+    return 0;
+}
+
+/* Never waits before it is cancelled, so nobody has told it. */
+CC_TASK(opens_when_cancelled, (int, shielded), (int *, spawned), (int *, waited)) {
+    while (cc_cancelled() == 0) cc_yield();
+    if (shielded) {
+        CC_SHIELD {
+            CC_NURSERY(n) {
+                *spawned = cc_nursery_spawn(n, counts, NULL, 0, NULL);
+                *waited = cc_nursery_wait(n);
+            }
+        }
+    } else {
+        CC_NURSERY(n) {
+            *spawned = cc_nursery_spawn(n, counts, NULL, 0, NULL);
+            *waited = cc_nursery_wait(n);
+        }
+    }
+    return 0;
+}
+
+static int opened_late(void) {
+    int spawned[2] = {1, 1}, waited[2] = {1, 1};
+    CC_NURSERY(n) {
+        for (int i = 0; i < 2; i++)
+            if (cc_spawn(n, opens_when_cancelled, i, &spawned[i], &waited[i]) != 0) return 1;
+        cc_nursery_cancel(n);
+    }
+    if (spawned[0] != -ECANCELED || waited[0] != -ECANCELED) return 2; /* from its beginning */
+    if (spawned[1] != 0 || waited[1] != 0 || ran != 1) return 3;       /* a shield keeps that off */
+    return 0;
+}
+
+static void one_opened_under_a_cancelled_one_is_cancelled(void **state) {
+    (void)state;
+    assert_int_equal(in_a_task(opened_late), 0);
+}
+
 TEST_MAIN(cmocka_unit_test(shields_have_a_limit), cmocka_unit_test(every_child_is_joined),
           cmocka_unit_test(the_first_error_cancels), cmocka_unit_test(collecting_lets_the_others_go_on),
           cmocka_unit_test(leaving_early_cancels_and_joins), cmocka_unit_test(cancellation_goes_down_the_tree),
           cmocka_unit_test(deadlines_nest), cmocka_unit_test(nurseries_inherit_deadlines),
           cmocka_unit_test(shields_hold), cmocka_unit_test(children_spawn_siblings),
           cmocka_unit_test(arguments_are_copied), cmocka_unit_test(a_wait_can_be_cancelled),
-          cmocka_unit_test(a_wait_is_cancelled_from_above))
+          cmocka_unit_test(a_wait_is_cancelled_from_above),
+          cmocka_unit_test(one_opened_under_a_cancelled_one_is_cancelled))

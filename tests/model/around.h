@@ -43,6 +43,7 @@ static void all_begin(bool as_tasks) {
         me->task.runtime = me->worker.runtime = &rt;
         mc_sem_init(&me->run_queue, 0);
         cc__state_begin(&me->task);
+        cc__store_relaxed(&me->task.joiners.mark, CC__RELEASED); /* as records are that nobody has a handle of */
         cc__store_relaxed(&me->worker.current, &me->task);
         if (as_tasks)
             me->task.fn = nothing;

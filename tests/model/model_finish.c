@@ -14,9 +14,9 @@
  * Sources: src/fiber/ctx_x86_64.S
  * Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave
  * Mutate: src/sched/finish.c src/task/pool.c
- * Weaken: src/sched/cancel.c: cc__wait_cancellable: fence_full -> nothing
+ * Weaken: src/sched/cancel.c: cc__cancel_listen: fence_full -> nothing
  * Survives: cc__finish: store_release -> relaxed: it is for shutdown, which counts ends (model_shutdown.c)
- * Weaken: src/sched/cancel.c: cc__wait_cancellable: fence_full -> acq_rel
+ * Weaken: src/sched/cancel.c: cc__cancel_listen: fence_full -> acq_rel
  * Break: src/sched/finish.c: if (released) cc__record_free(t); => cc__record_free(t);
  * Break: src/sched/finish.c: released || j->node.next != NULL || cc__wait_contested(j) => false
  * Break: src/sched/finish.c: j->node.next != NULL || cc__wait_contested(j) => j->node.next != NULL
@@ -38,8 +38,11 @@ int cc__nursery_cancelled(const struct cc_nursery *n) {
     (void)n;
     return 0;
 }
-void cc__nursery_children_ended(struct cc_nursery *n, struct cc__tasks ended) {
-    (void)n, (void)ended;
+void cc__nursery_children_ended(struct cc_nursery *n, size_t count) {
+    (void)n, (void)count;
+}
+void cc__nursery_list(struct cc__task *self) {
+    (void)self;
 }
 void cc__nursery_cancel(struct cc_nursery *n, int code) {
     (void)n, (void)code;
@@ -66,6 +69,7 @@ static void spawn_another(struct cc__worker *w) {
     struct cc__task *t = cc__task_alloc(&w->records);
     if (t == NULL) t = cc__task_alloc(NULL);
     if (t == NULL) return;
+    cc__task_hold(t);
     t->fn = nothing;
     t->runtime = &rt;
     cc_task second = handle_of(t);
@@ -83,7 +87,6 @@ static void ends_and_has_a_child(void) {
     if (t == NULL) return;
     t->fn = nothing;
     t->no_handle = 1;
-    cc__store_relaxed(&t->joiners.mark, CC__RELEASED);
     end(&worker, t, 1);
 }
 
@@ -146,8 +149,10 @@ static void unparks(void) {
 static void begin(bool as_tasks) {
     worker.runtime = &rt;
     cc__state_begin(&record);
+    cc__task_release(&record);
     cc__task_free(NULL, &record);
     mc_assert(cc__task_alloc(NULL) == &record);
+    cc__task_hold(&record);
     record.fn = nothing;
     record.runtime = &rt;
     handle = handle_of(&record);

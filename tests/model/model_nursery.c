@@ -13,11 +13,15 @@
  * Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave
  * Mutate: src/scope/nursery.c src/sched/cancel.c
  * Survives: cancel_inner: sub_acq_rel -> release: who gives up a pin looks at nothing after it
+ * Survives: count_out_and_unlock: sub_acq_rel -> acquire: the unlock after it releases
+ * Survives: cc__nursery_children_ended: cas_acq_rel -> release: who is not the last looks at nothing after it
  * Break: src/scope/nursery.c: cc__wait_decide(waiter, w->epoch, CC__MATCHED); => ;
  * Break: src/scope/nursery.c: if (owner != cc__self()) tell(owner); => ;
  * Break: src/scope/nursery.c: cc__wait_cancel(t); => ;
  * Break: src/scope/nursery.c: cc__cancel_pass_on(self); => ;
- * Break: src/scope/nursery.c: n->priv_live > 0 ? cancel_locked(n, -ECANCELED, NULL) : NULL; => NULL;
+ * Break: src/scope/nursery.c: cc__load_relaxed(live_of(n)) > 0 ? cancel_locked(n, -ECANCELED, NULL) : NULL; => NULL;
+ * Break: src/scope/nursery.c: while (live > count) => while (live >= count)
+ * Break: src/sched/cancel.c: cc__nursery_list(self); => ;
  * Break: src/scope/nursery.c: cc__add_relaxed(pins_of(i), 1); => ;
  * Break: src/scope/nursery.c: cc__load_acquire(pins_of(n)) != 0; spins++) => false; spins++)
  */
@@ -58,7 +62,7 @@ static void run(struct cc__worker *w, struct cc__task *t) {
 }
 /* Their records are somebody else's. */
 static void gone(struct cc__task *t) {
-    t->older = t->younger = t->next = NULL;
+    t->older = t->younger = t->next = NULL; /* as nobody's list holds it any more */
     t->nursery = NULL;
     t->scope = NULL;
 }
@@ -276,7 +280,7 @@ static void waits_cancellably_in_vain(void) {
     enter();
     spawn(succeeds);
     waited = cc_nursery_wait_cancellable(nursery);
-    mc_assert(cc__nursery_cancelled(nursery) != 0 && nursery->priv_live == 1);
+    mc_assert(cc__nursery_cancelled(nursery) != 0 && cc__load_relaxed((_Atomic size_t *)&nursery->priv_live) == 1);
     run_child_here();
     leave();
 }

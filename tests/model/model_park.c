@@ -104,6 +104,10 @@ void cc__finish_tell(struct cc__worker *w) {
     (void)w;
     unused();
 }
+void cc__nursery_list(struct cc__task *self) {
+    (void)self;
+    unused();
+}
 void cc__locals_end(struct cc__task *t) {
     (void)t;
     unused();

@@ -127,9 +127,9 @@ static void *takes_and_gives(void *arg) {
     for (size_t i = 0; i < test_rounds(200000); i++) {
         if (n < HELD && (n == 0 || test_random() % 2 == 0)) {
             struct cc__task *t = cc__task_alloc(&cache);
-            test_must(t != NULL && t->value == NULL && t->older == NULL);
+            test_must(t != NULL && t->value == NULL && t->body == NULL);
             t->value = arg;
-            t->older = (struct cc__task *)(void *)&held[n]; /* whose it is, in two fields far apart */
+            t->older = (struct cc__task *)(void *)&held[n]; /* whose it is, in two fields far apart; body stays clear */
             held[n++] = t;
             cc__add_relaxed(&taken, 1);
         } else {
