@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "ccrt/async.h"
+#include "ccrt/blocking.h"
 #include "ccrt/combine.h"
 #include "ccrt/defs.h"
 #include "ccrt/error.h"

@@ -19,16 +19,21 @@ enum { CC_SPAWN_LOCAL, CC_SPAWN_ROUNDROBIN };
 
 /* Zero means the default. */
 typedef struct cc_runtime_attr {
-    unsigned workers;      /* 0: CC_WORKERS in the environment, else as many as cpus may be used */
-    unsigned max_workers;  /* never more than these, whatever the environment says; 0: 4096 */
-    size_t stack_bytes;    /* of its tasks; 0: 192 KiB */
-    int spawn;             /* CC_SPAWN_* */
-    int no_stealing;       /* workers do not take each other's tasks */
-    size_t queue;          /* tasks in the lock-free part of the global queue, rounded up to a power of two; 0: 4096 */
-    size_t prewarm_tasks;  /* records made ready at the start */
-    size_t prewarm_stacks; /* stacks made ready at the start, */
-    size_t prefetch_pages; /* with so many pages of each touched */
-    const char *name;      /* of its threads, with a number behind: "name-0"; 0: "ccrt"; cut to 15 bytes */
+    unsigned workers;       /* 0: CC_WORKERS in the environment, else as many as cpus may be used */
+    unsigned max_workers;   /* never more than these at work: also when the environment wants more, and when all are
+                            * busy with long computations and others wait; 0: twice the cpus, or as many as workers */
+    unsigned max_blocked;   /* so many may sleep in the kernel and be made up for by others; 0: 512; at most 4096 */
+    unsigned grow_every_us; /* more workers against long computations at most this often; 0: 10,000 */
+    unsigned idle_ms;       /* workers that came in addition go when they had nothing to do for so long; 0: 500 */
+    int no_monitor;         /* nobody watches for workers that are stuck; there are never more than `workers` */
+    size_t stack_bytes;     /* of its tasks; 0: 192 KiB */
+    int spawn;              /* CC_SPAWN_* */
+    int no_stealing;        /* workers do not take each other's tasks */
+    size_t queue;           /* tasks in the lock-free part of the global queue, rounded up to a power of two; 0: 4096 */
+    size_t prewarm_tasks;   /* records made ready at the start */
+    size_t prewarm_stacks;  /* stacks made ready at the start, */
+    size_t prefetch_pages;  /* with so many pages of each touched */
+    const char *name;       /* of its threads, with a number behind: "name-0"; 0: "ccrt"; cut to 15 bytes */
 } cc_runtime_attr;
 
 /* Start a runtime. attr may be NULL.
@@ -63,10 +68,13 @@ typedef struct cc_runtime_stats {
     uint64_t ended;
     uint64_t parked; /* times one waited */
     uint64_t woken;
-    uint64_t stolen;       /* tasks taken from other workers */
-    size_t queued_local;   /* now in workers' queues */
-    size_t queued_global;  /* now in the global queue */
-    unsigned workers_idle; /* asleep now */
+    uint64_t stolen;          /* tasks taken from other workers */
+    size_t queued_local;      /* now in workers' queues */
+    size_t queued_global;     /* now in the global queue */
+    unsigned workers_idle;    /* asleep now, */
+    unsigned workers;         /* of so many, with those that came in addition */
+    uint64_t workers_started; /* that ever came in addition */
+    uint64_t stuck;           /* times one was found busy with one task for more than 250 us */
 } cc_runtime_stats;
 CC_API void cc_runtime_stats_get(const cc_runtime *rt, cc_runtime_stats *out); /* rt NULL: the default one */
 

@@ -15,7 +15,7 @@
 #define CC__BITS_NONE SIZE_MAX
 
 struct cc__bits {
-    size_t count;           /* bits are 0 .. count-1 */
+    _Atomic size_t count;   /* bits are 0 .. count-1.  W: who grows it.  R: any thread */
     _Atomic uint64_t *word; /* W, R: any thread.  [BT1] */
 };
 
@@ -26,6 +26,9 @@ static inline size_t cc__bits_words(size_t count) {
 
 /* An empty set over the caller's memory, cc__bits_words(count) words. */
 void cc__bits_init(struct cc__bits *b, _Atomic uint64_t *words, size_t count);
+
+/* More bits from now on, for which there is cleared memory; before any of them is set. */
+void cc__bits_grow(struct cc__bits *b, size_t count);
 
 /* Set or clear one bit; returns whether it was set before. */
 bool cc__bits_set(struct cc__bits *b, size_t i);

@@ -215,3 +215,7 @@ void cc__hooks_stack_end(unsigned id) {
 void cc__hooks_memory(const void *at, size_t bytes) {
     if ((cc__hooks_present() & CC__HOOK_LSAN) != 0) __lsan_register_root_region(at, bytes);
 }
+
+void cc__hooks_memory_gone(const void *at, size_t bytes) {
+    if ((cc__hooks_present() & CC__HOOK_LSAN) != 0) __lsan_unregister_root_region(at, bytes);
+}

@@ -76,8 +76,9 @@ void cc__hooks_abandon(struct cc__fiber *f);
 #define CC__HOOKS_UNCHECKED __attribute__((no_sanitize("address"), no_sanitize("thread")))
 void cc__hooks_checks(bool on);
 
-/* LSan: memory mapped for good that may hold the only pointers to what was allocated. */
+/* LSan: mapped memory that may hold the only pointers to what was allocated. */
 void cc__hooks_memory(const void *at, size_t bytes);
+void cc__hooks_memory_gone(const void *at, size_t bytes); /* it was not for good after all */
 
 /* valgrind: returns an id for the second call. */
 unsigned cc__hooks_stack_begin(void *lo, void *hi);

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef struct cc__thread {
     pthread_t handle;
@@ -15,6 +16,7 @@ typedef struct cc__thread {
  *   Returns    0; -EAGAIN or -ENOMEM no room for one more */
 int cc__thread_start(cc__thread *out, void *(*fn)(void *), void *arg);
 void cc__thread_join(cc__thread *t);
+void cc__thread_let_go(cc__thread *t); /* nobody will join it */
 
 /* Name the calling thread, cut to 15 bytes; shown by ps, top and gdb. */
 void cc__thread_set_name(const char *name);
@@ -28,7 +30,7 @@ size_t cc__thread_stack_limit(void);
 /* Let another thread have the cpu. */
 void cc__thread_yield(void);
 
-/* The kernel's number of the calling thread, for cc__thread_state(). */
+/* The kernel's number of the calling thread, for the two below. */
 int cc__thread_id(void);
 
 enum cc__thread_state {
@@ -40,6 +42,9 @@ enum cc__thread_state {
 
 /* What the kernel says a thread of this process is doing now; costs a few microseconds. */
 enum cc__thread_state cc__thread_state(int id);
+
+/* How long a thread of this process has had a cpu so far; 0 if there is no such thread. */
+int64_t cc__thread_cpu_ns(int id);
 
 /* Have fn called in the child after every fork(); once is enough. */
 void cc__thread_at_fork(void (*fn)(void));

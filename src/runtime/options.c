@@ -7,12 +7,12 @@
 
 #include "../fiber/stack.h"
 #include "../plat/cpu.h"
-#include "../sched/sched.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 enum { QUEUE_BITS_MIN = 4, QUEUE_BITS_MAX = 24 };
+enum { BLOCKED_MAX = 512, GROW_EVERY_US = 10000, IDLE_MS = 500, US = 1000, MS = 1000000 };
 
 /* CC_WORKERS, or 0 where it is not a number that makes sense. */
 static unsigned workers_from_environment(void) {
@@ -36,6 +36,24 @@ static unsigned bits_for(size_t n) {
     return bits;
 }
 
+static int64_t or_default(unsigned value, unsigned otherwise) {
+    return value != 0 ? value : otherwise;
+}
+
+/* How many workers may come in addition, and when. */
+static struct cc__growth growth_of(const cc_runtime_attr *attr, unsigned workers) {
+    unsigned burning = 2 * (unsigned)cc__cpu_count();
+    if (attr->max_workers != 0) burning = attr->max_workers;
+    if (burning < workers) burning = workers;
+    struct cc__growth g = {.off = attr->no_monitor != 0,
+                           .burning_max = burning,
+                           .blocked_max = (unsigned)or_default(attr->max_blocked, BLOCKED_MAX),
+                           .every_ns = or_default(attr->grow_every_us, GROW_EVERY_US) * US,
+                           .idle_ns = or_default(attr->idle_ms, IDLE_MS) * MS};
+    g.places = g.off ? workers : burning + g.blocked_max;
+    return g;
+}
+
 int cc__options(struct cc__options *o, const cc_runtime_attr *attr) {
     static const cc_runtime_attr defaults = {0};
     if (attr == NULL) attr = &defaults;
@@ -51,6 +69,8 @@ int cc__options(struct cc__options *o, const cc_runtime_attr *attr) {
                               .name = attr->name != NULL ? attr->name : "ccrt"};
     if (o->workers > most || most > CC__WORKERS_MAX) return -EINVAL;
     if (o->stack_bytes > CC__STACK_BYTES_MAX || o->queue_bits > QUEUE_BITS_MAX) return -EINVAL;
+    if (attr->max_blocked > CC__WORKERS_MAX) return -EINVAL;
+    o->growth = growth_of(attr, o->workers);
     if (attr->spawn != CC_SPAWN_LOCAL && attr->spawn != CC_SPAWN_ROUNDROBIN) return -EINVAL;
     return 0;
 }

@@ -7,7 +7,7 @@
 
 #include <ccrt/runtime.h>
 
-#include <stdbool.h>
+#include "../sched/sched.h"
 
 struct cc__options {
     unsigned workers;
@@ -16,6 +16,7 @@ struct cc__options {
     bool round_robin, no_stealing;
     size_t prewarm_tasks, prewarm_stacks, prefetch_pages;
     const char *name;
+    struct cc__growth growth; /* what is allowed */
 };
 
 /* Decide; attr may be NULL.

@@ -7,7 +7,7 @@
  * Prev: runtime/runtime.h  Next: runtime/shutdown.c */
 #include "runtime.h"
 
-#include "../plat/clock.h"
+#include "../fiber/hooks.h"
 #include "../plat/futex.h"
 #include "../plat/vm.h"
 #include "options.h"
@@ -21,16 +21,6 @@ static void in_child(void) {
     cc__worker_set_current(NULL);
 }
 
-static void worker_init(struct cc__worker *w, struct cc__runtime *rt, uint32_t id) {
-    w->runtime = rt;
-    w->id = id;
-    w->turn = id;
-    w->until_look = w->look_every = 1;
-    int64_t now = cc__now_ns();
-    cc__rng_seed(&w->rng, (uint64_t)now + id);
-    cc__timers_init(&w->timers, now);
-}
-
 /* Wait until a worker that was started is on its feet. */
 static int worker_await(struct cc__worker *w) {
     /* [RT1] acquire: pairs with the release of the worker's own thread; its root may be read. */
@@ -41,7 +31,7 @@ static int worker_await(struct cc__worker *w) {
 static int start_workers(struct cc__runtime *rt) {
     unsigned started = 0;
     int rc = 0;
-    while (rc == 0 && started < rt->worker_count) {
+    while (rc == 0 && started < rt->base_count) {
         rc = cc__thread_start(&rt->workers[started].thread, cc__worker_main, &rt->workers[started]);
         started += rc == 0;
     }
@@ -49,7 +39,9 @@ static int start_workers(struct cc__runtime *rt) {
         int feet = worker_await(&rt->workers[i]);
         if (rc == 0) rc = feet;
     }
-    if (rc != 0) cc__runtime_stop_workers(rt, started);
+    if (rc == 0) return 0;
+    cc__monitor_remove(rt);
+    cc__runtime_stop_workers(rt, started);
     return rc;
 }
 
@@ -62,7 +54,8 @@ static void *aligned_zeroed(size_t bytes) {
 
 static int core_init(cc_runtime *rt, const struct cc__options *o) {
     struct cc__runtime *core = &rt->core;
-    core->worker_count = o->workers;
+    core->base_count = o->workers;
+    core->growth = o->growth;
     core->stack_class = cc__stack_class(o->stack_bytes);
     core->round_robin = o->round_robin;
     core->no_stealing = o->no_stealing;
@@ -71,16 +64,27 @@ static int core_init(cc_runtime *rt, const struct cc__options *o) {
     rt->ring_bytes = cc__align_up(cc__inject_bytes(o->queue_bits), cc__vm_page_bytes());
     if (cc__vm_map(&rt->rings, rt->ring_bytes) != 0) return -ENOMEM;
     cc__inject_init(&core->inject, rt->rings, o->queue_bits);
-    core->idle_words = aligned_zeroed(cc__bits_words(o->workers) * sizeof *core->idle_words);
-    core->workers = aligned_zeroed(o->workers * sizeof *core->workers);
-    if (core->idle_words == NULL || core->workers == NULL) return -ENOMEM;
+    core->idle_words = aligned_zeroed(cc__bits_words(core->growth.places) * sizeof *core->idle_words);
+    rt->worker_bytes = cc__align_up(core->growth.places * sizeof *core->workers, cc__vm_page_bytes());
+    void *workers = NULL; /* most of them are never touched */
+    if (core->idle_words == NULL || cc__vm_map(&workers, rt->worker_bytes) != 0) return -ENOMEM;
+    core->workers = workers;
+    cc__hooks_memory(workers, rt->worker_bytes);
     cc__bits_init(&core->idle, core->idle_words, o->workers);
-    for (unsigned i = 0; i < o->workers; i++) worker_init(&core->workers[i], core, i);
+    for (unsigned i = 0; i < o->workers; i++) {
+        cc__worker_init(core, i);
+        cc__store_relaxed(&core->workers[i].place, CC__PLACE_RUNNING);
+    }
+    cc__store_relaxed(&core->growth.running, o->workers);
+    cc__store_release(&core->worker_count, o->workers); /* [MN2] */
     return 0;
 }
 
 void cc__runtime_free(cc_runtime *rt) {
-    free(rt->core.workers);
+    if (rt->core.workers != NULL) {
+        cc__hooks_memory_gone(rt->core.workers, rt->worker_bytes);
+        cc__vm_unmap(rt->core.workers, rt->worker_bytes);
+    }
     free(rt->core.idle_words);
     if (rt->rings != NULL) cc__vm_unmap(rt->rings, rt->ring_bytes);
     free(rt);
@@ -124,6 +128,7 @@ int cc_runtime_create(cc_runtime **out, const cc_runtime_attr *attr) {
     if (rc == 0) {
         prewarm_tasks(o.prewarm_tasks);
         prewarm_stacks(&rt->core, &o);
+        cc__monitor_add(&rt->core);
         rc = start_workers(&rt->core);
     }
     if (rc != 0)
@@ -140,7 +145,7 @@ int cc_runtime_spawn(cc_runtime *rt, cc_task *out, const cc_task_attr *attr, voi
 }
 
 unsigned cc_runtime_workers(const cc_runtime *rt) {
-    return rt == NULL ? 0 : rt->core.worker_count;
+    return rt == NULL ? 0 : rt->core.base_count;
 }
 
 unsigned cc_worker_self(void) {
@@ -178,7 +183,8 @@ void cc_runtime_stats_get(const cc_runtime *rt, cc_runtime_stats *out) {
     if (core == NULL && cc__runtime_default(&core) != 0) return;
     out->spawned = cc__load_relaxed(&core->spawned);
     out->woken = cc__load_relaxed(&core->woken);
-    for (unsigned i = 0; i < core->worker_count; i++) {
+    unsigned count = cc__worker_count(core);
+    for (unsigned i = 0; i < count; i++) {
         struct cc__worker *w = &core->workers[i];
         out->spawned += cc__load_relaxed(&w->count.spawned);
         out->ended += cc__load_relaxed(&w->count.ended);
@@ -189,6 +195,9 @@ void cc_runtime_stats_get(const cc_runtime *rt, cc_runtime_stats *out) {
     }
     out->queued_global = cc__inject_length(&core->inject);
     out->workers_idle = (unsigned)cc__bits_count(&core->idle);
+    out->workers = cc__load_relaxed(&core->growth.running);
+    out->workers_started = cc__load_relaxed(&core->growth.started);
+    out->stuck = cc__load_relaxed(&core->growth.stuck);
 }
 
 int cc_run(const cc_runtime_attr *attr, void *(*fn)(void *), void *arg, void **result) {

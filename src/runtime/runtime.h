@@ -13,6 +13,7 @@ struct cc_runtime {
     struct cc__runtime core;
     void *rings; /* of the global queue */
     size_t ring_bytes;
+    size_t worker_bytes; /* of the places for workers */
 };
 
 /* Let `started` workers end, and wait for them. */

@@ -15,6 +15,7 @@
 #include "../base/text.h"
 #include "../plat/clock.h"
 #include "../plat/futex.h"
+#include "../plat/thread.h"
 
 #include <errno.h>
 
@@ -24,8 +25,10 @@ enum { POLL_MIN_NS = 20000, POLL_MAX_NS = 2000000, MS = 1000000, REPORT_MAX = 20
 static bool all_ended(struct cc__runtime *rt) {
     uint64_t ended = 0, spawned = 0;
     /* [SD1] acquire: pairs with the release in cc__finish(); what an ended task spawned is counted below. */
-    for (unsigned i = 0; i < rt->worker_count; i++) ended += cc__load_acquire(&rt->workers[i].count.ended);
-    for (unsigned i = 0; i < rt->worker_count; i++) spawned += cc__load_relaxed(&rt->workers[i].count.spawned);
+    unsigned count = cc__worker_count(rt);
+    for (unsigned i = 0; i < count; i++) ended += cc__load_acquire(&rt->workers[i].count.ended);
+    count = cc__worker_count(rt);
+    for (unsigned i = 0; i < count; i++) spawned += cc__load_relaxed(&rt->workers[i].count.spawned);
     return ended == spawned + cc__load_relaxed(&rt->spawned);
 }
 
@@ -127,6 +130,9 @@ void cc__runtime_stop_workers(struct cc__runtime *rt, unsigned started) {
     cc__store_release(&rt->stopping, 1);
     cc__idle_wake_all(rt);
     for (unsigned i = 0; i < started; i++) cc__thread_join(&rt->workers[i].thread);
+    unsigned count = cc__worker_count(rt);
+    for (unsigned i = rt->base_count; i < count; i++)
+        if (cc__load_relaxed(&rt->workers[i].place) != CC__PLACE_FREE) cc__thread_join(&rt->workers[i].thread);
 }
 
 int cc_runtime_shutdown(cc_runtime *rt, int64_t wait_ms, int64_t cancelled_ms) {
@@ -140,7 +146,10 @@ int cc_runtime_shutdown(cc_runtime *rt, int64_t wait_ms, int64_t cancelled_ms) {
             return -ETIMEDOUT;
         }
     }
-    cc__runtime_stop_workers(core, core->worker_count);
+    cc__monitor_remove(core);
+    cc__runtime_stop_workers(core, core->base_count);
+    /* [SD3] acquire: who woke the last task from outside is through with the runtime. */
+    while (cc__load_acquire(&core->visitors) != 0) cc__thread_yield();
     cc__runtime_free(rt);
     return 0;
 }

@@ -12,7 +12,7 @@
 
 /* The first victim of a round. */
 static inline unsigned cc__choice_victim(struct cc__worker *w) {
-    return cc__rng_below(&w->rng, w->runtime->worker_count);
+    return cc__rng_below(&w->rng, cc__worker_count(w->runtime));
 }
 
 /* Where the search for an idle worker to wake begins. */
@@ -23,7 +23,7 @@ static inline size_t cc__choice_sleeper(const struct cc__runtime *rt) {
 
 /* The worker whose turn it is to get a new task. */
 static inline unsigned cc__choice_turn(struct cc__worker *w) {
-    return w->turn = (w->turn + 1) % w->runtime->worker_count;
+    return w->turn = (w->turn + 1) % w->runtime->base_count;
 }
 
 static inline int64_t cc__choice_now(void) {

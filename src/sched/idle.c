@@ -18,6 +18,8 @@
  * or passes S3 and S4 after it. A searcher that found work and was the last one looks whether there is more, and
  * wakes another for it: publishers may have relied on it meanwhile.
  *
+ * A temporary worker that has slept for long clears its own bit, does not search, passes S3 and S4 once more and ends.
+ *
  * Timers. A worker goes to sleep with the earliest timer of all workers as its timeout, unless another sleeps
  * with an earlier one. Who adds a timer that is earlier than that wakes one idle worker, which sleeps again
  * with the new timeout. The same fences make this certain.
@@ -63,7 +65,7 @@ static void notify(struct cc__runtime *rt) {
 
 /* Whether nobody but the caller could be idle: it is the only worker. */
 static bool alone(const struct cc__runtime *rt) {
-    if (rt->worker_count > 1) return false;
+    if (cc__worker_count(rt) > 1) return false;
     struct cc__worker *w = cc__worker_current();
     return w != NULL && w->runtime == rt;
 }
@@ -97,6 +99,15 @@ void cc__idle_notify_worker(struct cc__worker *w) {
     }
 }
 
+void cc__idle_blocks(struct cc__worker *w) {
+    struct cc__runtime *rt = w->runtime;
+    if (!cc__steal_visible(w)) return;
+    if (cc__bits_find(&rt->idle, 0) != CC__BITS_NONE)
+        notify(rt);
+    else
+        cc__monitor_ring();
+}
+
 void cc__idle_timer_added(struct cc__runtime *rt, int64_t when_ns) {
     cc__fence_full(); /* [ID1] P2 for timers: the timer is in its set, now look who sleeps how long */
     if (cc__load_relaxed(&rt->sleeper_until) > when_ns) notify(rt);
@@ -105,7 +116,7 @@ void cc__idle_timer_added(struct cc__runtime *rt, int64_t when_ns) {
 bool cc__idle_start_searching(struct cc__worker *w) {
     struct cc__runtime *rt = w->runtime;
     if (w->searching) return true;
-    if (2 * (unsigned)cc__load_relaxed(&rt->searching) >= rt->worker_count) return false;
+    if (2 * (unsigned)cc__load_relaxed(&rt->searching) >= cc__worker_count(rt)) return false;
     cc__add_acq_rel(&rt->searching, 1);
     w->searching = true;
     return true;
@@ -113,7 +124,8 @@ bool cc__idle_start_searching(struct cc__worker *w) {
 
 static int64_t next_timer(struct cc__runtime *rt) {
     int64_t next = CC__NEVER;
-    for (unsigned i = 0; i < rt->worker_count; i++) {
+    unsigned count = cc__worker_count(rt);
+    for (unsigned i = 0; i < count; i++) {
         int64_t when = cc__load_relaxed(&rt->workers[i].timers.next_ns);
         if (when < next) next = when;
     }
@@ -137,15 +149,29 @@ static bool claim_self(struct cc__worker *w) {
     return cc__bits_clear(&w->runtime->idle, w->id);
 }
 
-/* Wait for a waker, or for the next timer if nobody else waits for it. */
-static void sleep_until_woken(struct cc__worker *w, int64_t timer) {
+/* Wait for a waker, or for the next timer if nobody else waits for it. A temporary worker does not wait for ever: true,
+ * its time is up. */
+static bool sleep_until_woken(struct cc__worker *w, int64_t now, int64_t timer) {
     struct cc__runtime *rt = w->runtime;
-    bool timed = timer < cc__load_relaxed(&rt->sleeper_until);
+    bool timed = timer < cc__load_relaxed(&rt->sleeper_until), tired = false;
+    int64_t until = timed ? timer : CC__NO_DEADLINE, retire = CC__NEVER;
     if (timed) cc__store_relaxed(&rt->sleeper_until, timer);
+    if (w->temporary) retire = now + rt->growth.idle_ns;
+    if (w->temporary && (!timed || retire < timer)) until = retire;
     /* [ID2] acquire: pairs with the waker's release. */
-    while (cc__load_acquire(&w->asleep) == 1)
-        if (cc__futex_wait(&w->asleep, 1, timed ? timer : CC__NO_DEADLINE) == -ETIMEDOUT) break;
+    while (cc__load_acquire(&w->asleep) == 1 && !tired)
+        if (cc__futex_wait(&w->asleep, 1, until) == -ETIMEDOUT) tired = true;
     if (timed) cc__cas_relaxed(&rt->sleeper_until, &timer, CC__NEVER);
+    return tired && until == retire;
+}
+
+/* Whether a worker whose bit is cleared, and which does not search, can go. */
+static bool can_retire(struct cc__worker *w) {
+    struct cc__runtime *rt = w->runtime;
+    cc__fence_full(); /* [ID1] S3 once more: who published and found our bit set could not clear it; we see the work */
+    if (cc__load_relaxed(&rt->stopping) != 0 || cc__steal_anything(w)) return false;
+    if (next_timer(rt) < cc__load_relaxed(&rt->sleeper_until)) notify(rt); /* others sleep on because we did not */
+    return true;
 }
 
 bool cc__idle_sleep(struct cc__worker *w) {
@@ -155,22 +181,26 @@ bool cc__idle_sleep(struct cc__worker *w) {
     cc__idle_stop_searching(w, false);
     cc__fence_full(); /* [ID1] S3, see above */
     int64_t timer = next_timer(rt);
-    bool stay = cc__load_acquire(&rt->stopping) != 0 || cc__steal_anything(w);
-    if (!stay && timer > cc__choice_now()) sleep_until_woken(w, timer);
+    bool stay = cc__load_acquire(&rt->stopping) != 0 || cc__steal_anything(w), tired = false;
+    int64_t now = cc__choice_now();
+    if (!stay && timer > now) tired = sleep_until_woken(w, now, timer);
     if (claim_self(w)) {
         cc__store_relaxed(&w->asleep, 0);
+        if (tired && can_retire(w)) return false;
         cc__add_acq_rel(&rt->searching, 1);
     } else {
         /* Its waker is about to clear the word, or has: it must not find a later sleep. */
         while (cc__load_acquire(&w->asleep) == 1) cc__cpu_relax();
     }
     w->searching = true;
+    cc__monitor_rouse();
     return cc__load_acquire(&rt->stopping) == 0;
 }
 
 void cc__idle_wake_all(struct cc__runtime *rt) {
     cc__fence_full(); /* [ID1] as P2: `stopping` is set */
-    for (unsigned i = 0; i < rt->worker_count; i++) {
+    unsigned count = cc__worker_count(rt);
+    for (unsigned i = 0; i < count; i++) {
         cc__add_acq_rel(&rt->searching, 1);
         if (!wake_one(rt)) {
             cc__sub_acq_rel(&rt->searching, 1);

@@ -91,7 +91,7 @@ struct cc__task *cc__inject_take_batch(struct cc__inject *q, struct cc__worker *
     struct cc__lane *l = &q->lane[CC_PRIORITY_NORMAL];
     size_t listed = cc__load_relaxed(&l->listed), length = listed + cc__mpmc_length(&l->ring);
     if (length == 0) return NULL;
-    size_t want = length / w->runtime->worker_count + 1;
+    size_t want = length / cc__worker_count(w->runtime) + 1;
     want = want < BATCH_MIN ? BATCH_MIN : want > BATCH_MAX ? BATCH_MAX : want;
     struct cc__tasks taken = {0};
     if (listed > 0 && cc__load_relaxed(&w->tick) % LIST_EVERY == 0) taken = list_take(l, want);

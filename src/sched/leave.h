@@ -16,7 +16,7 @@
 static inline void cc__run_leave(struct cc__worker *w, enum cc__left left) {
     if (CC__UNLIKELY(w->over != NULL)) cc__finish_tell(w);
     struct cc__task *self = cc__load_relaxed(&w->current), *next = cc__worker_pick(w);
-    if (next == NULL && left == CC__LEFT_YIELDING) return; /* nobody else wants to run */
+    if (next == NULL && left == CC__LEFT_YIELDING && !w->retiring) return; /* nobody else wants to run */
     struct cc__fiber *from = cc__fiber_current(), *to = cc__run_next_fiber(w, next);
     self->fiber = from;
     w->left = left;

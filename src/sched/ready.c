@@ -33,15 +33,27 @@ static CC__COLD void enqueue_pinned(struct cc__worker *here, struct cc__task *t)
     }
 }
 
+/* Who comes from outside is counted in before the task is queued, and out as the last thing: the task may run, end, and
+ * be all that the runtime was kept for. */
+static void visit(struct cc__runtime *rt) {
+    cc__add_relaxed(&rt->visitors, 1);
+}
+static void visit_over(struct cc__runtime *rt) {
+    cc__sub_acq_rel(&rt->visitors, 1); /* [SD3] release: who ends the runtime waits for this */
+}
+
 /* Queue a task that this worker cannot keep. */
 static CC__COLD void enqueue_elsewhere(struct cc__worker *here, struct cc__task *t) {
     struct cc__runtime *rt = t->runtime; /* it may run, end and be freed as soon as it is queued */
+    bool inside = here != NULL && here->runtime == rt;
+    if (!inside) visit(rt);
     if (t->pinned != 0) {
-        enqueue_pinned(here != NULL && here->runtime == rt ? here : NULL, t);
-        return;
+        enqueue_pinned(inside ? here : NULL, t);
+    } else {
+        cc__inject_push(&rt->inject, t);
+        cc__idle_notify(rt);
     }
-    cc__inject_push(&rt->inject, t);
-    cc__idle_notify(rt);
+    if (!inside) visit_over(rt);
 }
 
 /* Queue it here. True: there is more work than this worker runs next. */
@@ -104,11 +116,14 @@ void cc__ready_list(struct cc__task *first) {
 void cc__ready_batch(struct cc__tasks batch, size_t count) {
     struct cc__runtime *rt = batch.first->runtime;
     struct cc__worker *w = cc__worker_current();
-    if (w == NULL || w->runtime != rt || count > CC__RUNQ_SLOTS)
+    bool inside = w != NULL && w->runtime == rt;
+    if (!inside) visit(rt);
+    if (!inside || count > CC__RUNQ_SLOTS)
         cc__inject_push_batch(&rt->inject, batch, count);
     else
         cc__ready_all_taken(w, batch);
     cc__idle_notify_many(rt, count);
+    if (!inside) visit_over(rt);
 }
 
 void cc__ready_later(struct cc__worker *w, struct cc__task *t) {

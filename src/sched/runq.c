@@ -57,14 +57,13 @@ struct cc__task *cc__runq_pop(struct cc__runq *q) {
     return NULL;
 }
 
-struct cc__task *cc__runq_steal(struct cc__worker *w, struct cc__runq *q, struct cc__runq *victim) {
-    struct cc__task *got[CC__RUNQ_SLOTS / 2];
+uint32_t cc__runq_take_half(struct cc__runq *victim, struct cc__task **got) {
     uint32_t n, head = cc__load_acquire(&victim->head);
     do {
         /* [RQ1] acquire: pairs with the release of tail in push; the slots below it may be read. */
         uint32_t tail = cc__load_acquire(&victim->tail), waiting = tail - head;
         n = waiting - waiting / 2;
-        if (n == 0) return NULL;
+        if (n == 0) return 0;
         if (n > CC__RUNQ_SLOTS / 2) { /* head is from before, tail from after: look again */
             head = cc__load_acquire(&victim->head);
             n = 0;
@@ -73,6 +72,13 @@ struct cc__task *cc__runq_steal(struct cc__worker *w, struct cc__runq *q, struct
         for (uint32_t i = 0; i < n; i++) got[i] = cc__load_relaxed(&victim->slot[(head + i) & MASK]);
         /* [RQ2] release: the slots were read before the owner may refill them. */
     } while (n == 0 || !cc__cas_acq_rel(&victim->head, &head, head + n));
+    return n;
+}
+
+struct cc__task *cc__runq_steal(struct cc__worker *w, struct cc__runq *q, struct cc__runq *victim) {
+    struct cc__task *got[CC__RUNQ_SLOTS / 2];
+    uint32_t n = cc__runq_take_half(victim, got);
+    if (n == 0) return NULL;
     for (uint32_t i = 1; i < n; i++) cc__runq_push(w, q, got[i]);
     cc__store_relaxed(&w->count.stolen, cc__load_relaxed(&w->count.stolen) + n);
     return got[0];

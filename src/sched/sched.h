@@ -13,6 +13,8 @@
  *     leave.h   leaving the running task, inline
  *     park.c    waiting and waking, for fibers and threads
  *     idle.c    sleeping workers, and waking one
+ *     monitor.c who notices that workers are stuck
+ *     grow.c    temporary workers, which come and go
  *     finish.c  the end of a task, and joining it
  *     cancel.c  cancellation and deadlines, as a waiter sees them
  *     choice.h  every choice that is not determined
@@ -76,6 +78,20 @@ struct cc__tasks {
 /* What the next stack does first for the one that was left. */
 enum cc__left { CC__LEFT_NOTHING, CC__LEFT_PARKING, CC__LEFT_YIELDING, CC__LEFT_ENDED };
 
+/* A worker's place: nobody's; a worker's; one that has ended is still to be joined. */
+enum cc__place { CC__PLACE_FREE, CC__PLACE_RUNNING, CC__PLACE_ENDED };
+
+/* What the monitor remembers of a worker; nobody else touches it. */
+struct cc__watch {
+    uint32_t tick;    /* at its last look, */
+    int64_t since_ns; /* and since when it has been that */
+    int64_t asked_ns; /* when the kernel is to be asked next what the thread is doing */
+    int64_t cpu_ns;   /* what the thread had had of the cpu when it was first found stuck */
+    bool stuck;       /* it has run one task for long: */
+    bool asleep;      /* in the kernel, as the answer was; */
+    bool burning;     /* or on a cpu, not only waiting for one */
+};
+
 /* What a worker counts. W: its owner (see cc__count).  R: anyone. */
 struct cc__counts {
     _Atomic uint64_t spawned, ended; /* [SD1] */
@@ -102,13 +118,19 @@ struct cc__worker {
     struct cc__tasks pinned; /* pinned tasks that are ready */
     struct cc_nursery *over; /* whose children have ended, which it has not been told yet; or NULL */
     unsigned over_count;     /* how many */
+    bool temporary;          /* it goes when there is nothing to do, or too many are there */
+    bool retiring;           /* it takes no more tasks, and goes */
+    int thread_id;           /* W: itself, when it starts.  R: the monitor.  [RT1] */
+    struct cc__watch watch;
     struct cc__stack_cache stacks;
     struct cc__task_cache records;
     struct cc__rng rng;
     uint32_t serial, serial_end; /* numbers for new tasks, reserved by the block */
     cc__thread thread;
     struct cc__counts count;
-    _Atomic uint32_t tick;            /* tasks picked.  W: owner.  R: thieves */
+    _Atomic uint32_t tick;            /* tasks picked.  W: owner.  R: thieves, the monitor */
+    _Atomic uint32_t blocking;        /* 1 + the tick whose task says that it blocks.  W: owner.  R: the monitor */
+    _Atomic int place;                /* enum cc__place.  W: the monitor; itself, when it ends.  [MN1] */
     struct cc__task *_Atomic current; /* the task it runs, or NULL.  W: owner.  R: itself, reports */
 
     /* What others touch, each on lines of its own. */
@@ -131,9 +153,25 @@ _Static_assert(offsetof(struct cc__worker, mail) % CC__FALSE_SHARING == 0, "the 
 _Static_assert(offsetof(struct cc__worker, asleep) % CC__FALSE_SHARING == 0, "the word it sleeps on");
 _Static_assert(sizeof(struct cc__worker) % CC__FALSE_SHARING == 0, "and the next worker");
 
+/* Temporary workers: what is allowed, and how many there are. */
+struct cc__growth {
+    bool off;                  /* none, and nobody watches */
+    unsigned places;           /* there is room for so many workers */
+    unsigned burning_max;      /* that are not blocked in the kernel; */
+    unsigned blocked_max;      /* and so many that are */
+    int64_t every_ns, idle_ns; /* growth for burning workers is that rare; who idles so long goes */
+    int64_t grown_ns, calm_ns; /* the monitor's: when it last did, and since when no worker burns */
+    struct cc__runtime *next;  /* in the monitor's list; guarded by its lock */
+    _Atomic unsigned running;  /* workers.  W: the monitor, who ends.  R: anyone */
+    _Atomic int surplus;       /* temporary ones too many.  W: the monitor, who goes */
+    _Atomic uint64_t started;  /* temporary ones ever.  W: the monitor.  R: anyone */
+    _Atomic uint64_t stuck;    /* times one was found stuck.  W: the monitor.  R: anyone */
+};
+
 struct cc__runtime {
-    char name[16]; /* of its threads, without their number */
-    unsigned worker_count;
+    char name[16];                 /* of its threads, without their number */
+    _Atomic unsigned worker_count; /* places so far, the first ones of `workers`.  W: the monitor.  R: all.  [MN2] */
+    unsigned base_count;           /* workers that are always there, in the first places */
     unsigned stack_class;
     bool round_robin; /* new tasks go to the workers in turn */
     bool no_stealing;
@@ -147,10 +185,13 @@ struct cc__runtime {
     _Atomic int64_t sleeper_until; /* the instant the one timed sleeper wakes at; CC__NEVER: there is none */
     _Atomic uint64_t spawned;      /* by plain threads.  [SD1] */
     _Atomic uint64_t woken;        /* by plain threads */
+    _Atomic int visitors;          /* that are about to wake a task.  W: who is not of it.  R: shutdown.  [SD3] */
     _Atomic uint32_t serial;
     _Atomic int stopping; /* workers end as soon as they find nothing.  W: shutdown.  R: all */
+    struct cc__growth growth __attribute__((aligned(CC__FALSE_SHARING)));
 };
 
+_Static_assert(offsetof(struct cc__runtime, growth) % CC__FALSE_SHARING == 0, "the monitor disturbs nobody");
 _Static_assert(offsetof(struct cc__runtime, searching) % CC__FALSE_SHARING == 0,
                "what is written all the time is not beside what is only read");
 
@@ -172,7 +213,9 @@ struct cc__task *cc__self(void);
 /* runq.c */
 void cc__runq_push(struct cc__worker *w, struct cc__runq *q, struct cc__task *t); /* q is one of w's */
 struct cc__task *cc__runq_pop(struct cc__runq *q);
-/* Take half of a victim's; returns one to run and puts the rest into q, one of w's. */
+/* Take half of a victim's, CC__RUNQ_SLOTS / 2 at most; how many. */
+uint32_t cc__runq_take_half(struct cc__runq *victim, struct cc__task **got);
+/* The same; returns one to run and puts the rest into q, one of w's. */
 struct cc__task *cc__runq_steal(struct cc__worker *w, struct cc__runq *q, struct cc__runq *victim);
 bool cc__runq_empty(struct cc__runq *q);
 
@@ -206,12 +249,31 @@ struct cc__task *cc__tasks_take(struct cc__tasks *l);
 void cc__idle_notify(struct cc__runtime *rt); /* work for anybody was published */
 void cc__idle_notify_many(struct cc__runtime *rt, size_t count);
 void cc__idle_notify_worker(struct cc__worker *w); /* work for this one was */
+void cc__idle_blocks(struct cc__worker *w); /* its task is about to block the thread: others see to what waits here */
 void cc__idle_timer_added(struct cc__runtime *rt, int64_t when_ns);
 bool cc__idle_start_searching(struct cc__worker *w);
 void cc__idle_stop_searching(struct cc__worker *w, bool found);
-/* Sleep until woken, unless there is work after all. False: the runtime ends. */
+/* Sleep until woken, unless there is work after all. False: the runtime ends, or this worker does. */
 bool cc__idle_sleep(struct cc__worker *w);
 void cc__idle_wake_all(struct cc__runtime *rt);
+
+/* grow.c */
+void cc__worker_init(struct cc__runtime *rt, unsigned place); /* for a worker that is about to start there */
+unsigned cc__grow(struct cc__runtime *rt, unsigned count);    /* start temporary ones; how many. The monitor */
+bool cc__grow_step_down(struct cc__worker *w); /* whether this one is to go; then its tasks are everybody's */
+void cc__grow_retired(struct cc__worker *w);   /* its last act */
+
+/* monitor.c */
+void cc__monitor_add(struct cc__runtime *rt);    /* watch it, as soon as there is a monitor */
+void cc__monitor_remove(struct cc__runtime *rt); /* nobody watches it, or starts workers for it, once this returns */
+void cc__monitor_start(void);                    /* the thread, if there is none; without memory there is none */
+void cc__monitor_ring(void);                     /* look at once */
+void cc__monitor_rouse(void);                    /* a worker has left its sleep: watch on */
+
+/* Places whose workers may be looked at. */
+static inline unsigned cc__worker_count(const struct cc__runtime *rt) {
+    return cc__load_acquire(&rt->worker_count); /* [MN2] acquire: they are set up */
+}
 
 /* ready.c */
 bool cc__ready_is_plain(const struct cc__task *t);              /* any worker may run it, at no particular time */
@@ -235,6 +297,8 @@ struct cc__task *cc__steal(struct cc__worker *w); /* in rounds, or NULL */
 bool cc__steal_spin(struct cc__worker *w);        /* wait a little for something; true: there is */
 bool cc__steal_visible(struct cc__worker *w);     /* whether there is anything anybody could run, at once or later */
 bool cc__steal_anything(struct cc__worker *w);    /* whether there is anything w could run */
+bool cc__steal_share(struct cc__worker *victim); /* what waits at one that is stuck is for all; whether there was any */
+bool cc__steal_queued(struct cc__runtime *rt);   /* whether there is anything that any worker could run at once */
 
 /* run.c */
 void cc__run_arrive(struct cc__worker *w); /* the first thing after every switch */

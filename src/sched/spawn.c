@@ -79,7 +79,7 @@ int cc__spawn_launch(struct cc__task *t) {
 
 /* What attributes say; 0, or why not. */
 static int apply(struct cc__task *t, const cc_task_attr *attr) {
-    if (attr->stack_bytes > CC__STACK_BYTES_MAX || attr->worker > t->runtime->worker_count) return -EINVAL;
+    if (attr->stack_bytes > CC__STACK_BYTES_MAX || attr->worker > t->runtime->base_count) return -EINVAL;
     if (attr->priority < 0 || attr->priority >= CC__PRIORITIES) return -EINVAL;
     if (attr->stack_bytes != 0) t->stack_class = cc__stack_class(attr->stack_bytes) & 31;
     t->priority = (unsigned)attr->priority & 3;

@@ -44,12 +44,13 @@ static struct cc__task *steal_round(struct cc__worker *w, bool last) {
     struct cc__runtime *rt = w->runtime;
     int64_t now = 0;
     bool fired = false;
-    for (unsigned i = 0; i < rt->worker_count; i++) fired |= cc__worker_expire(&rt->workers[i].timers, &now);
+    unsigned count = cc__worker_count(rt);
+    for (unsigned i = 0; i < count; i++) fired |= cc__worker_expire(&rt->workers[i].timers, &now);
     struct cc__task *t = fired ? cc__worker_pick_local(w) : NULL;
     if (t == NULL) t = cc__inject_take_batch(&rt->inject, w);
-    unsigned start = rt->no_stealing ? 0 : cc__choice_victim(w), victims = rt->no_stealing ? 0 : rt->worker_count;
+    unsigned start = rt->no_stealing ? 0 : cc__choice_victim(w), victims = rt->no_stealing ? 0 : count;
     for (unsigned i = 0; t == NULL && i < victims; i++) {
-        struct cc__worker *victim = &rt->workers[(start + i) % rt->worker_count];
+        struct cc__worker *victim = &rt->workers[(start + i) % count];
         if (victim != w) t = steal_from(w, victim, last);
     }
     return t;
@@ -57,28 +58,53 @@ static struct cc__task *steal_round(struct cc__worker *w, bool last) {
 
 struct cc__task *cc__steal(struct cc__worker *w) {
     struct cc__task *t = NULL;
-    int rounds = w->runtime->worker_count == 1 ? 1 : ROUNDS;
+    int rounds = cc__worker_count(w->runtime) == 1 ? 1 : ROUNDS;
     for (int round = 1; t == NULL && round <= rounds; round++) t = steal_round(w, round == ROUNDS);
     return t;
 }
 
-/* Whether there is something w could run at once; slots are left out. */
-static bool any_queued(struct cc__worker *w) {
-    struct cc__runtime *rt = w->runtime;
-    if (!cc__inject_empty(&rt->inject)) return true;
-    if (cc__load_relaxed(&w->mail) != NULL || cc__load_relaxed(&w->post) != NULL) return true;
+static bool share_ring(struct cc__runtime *rt, struct cc__runq *q) {
+    struct cc__task *got[CC__RUNQ_SLOTS / 2];
+    bool any = false;
+    for (uint32_t n; (n = cc__runq_take_half(q, got)) > 0; any = true) cc__inject_push_many(&rt->inject, got, n);
+    return any;
+}
+
+bool cc__steal_share(struct cc__worker *victim) {
+    struct cc__runtime *rt = victim->runtime;
     if (rt->no_stealing) return false;
-    for (unsigned i = 0; i < rt->worker_count; i++) {
+    struct cc__task *t = cc__load_relaxed(&victim->lifo);
+    bool any = t != NULL && cc__cas_acq_rel(&victim->lifo, &t, NULL); /* [RQ3] acquire */
+    if (any) cc__inject_push(&rt->inject, t);
+    if (share_ring(rt, &victim->begun)) any = true;
+    if (share_ring(rt, &victim->fresh)) any = true;
+    if (cc__load_relaxed(&victim->post) == NULL) return any;
+    struct cc__tasks post = cc__inbox_take(&victim->post);
+    for (; (t = cc__tasks_take(&post)) != NULL; any = true) cc__inject_push(&rt->inject, t);
+    return any;
+}
+
+bool cc__steal_queued(struct cc__runtime *rt) {
+    if (!cc__inject_empty(&rt->inject)) return true;
+    unsigned count = rt->no_stealing ? 0 : cc__worker_count(rt);
+    for (unsigned i = 0; i < count; i++) {
         struct cc__worker *v = &rt->workers[i];
         if (!cc__runq_empty(&v->begun) || !cc__runq_empty(&v->fresh) || cc__load_relaxed(&v->post) != NULL) return true;
     }
     return false;
 }
 
+/* Whether there is something w could run at once; slots are left out. */
+static bool any_queued(struct cc__worker *w) {
+    if (cc__load_relaxed(&w->mail) != NULL || cc__load_relaxed(&w->post) != NULL) return true;
+    return cc__steal_queued(w->runtime);
+}
+
 bool cc__steal_visible(struct cc__worker *w) {
     struct cc__runtime *rt = w->runtime;
     if (any_queued(w)) return true;
-    for (unsigned i = 0; i < rt->worker_count && !rt->no_stealing; i++)
+    unsigned count = rt->no_stealing ? 0 : cc__worker_count(rt);
+    for (unsigned i = 0; i < count; i++)
         if (cc__load_relaxed(&rt->workers[i].lifo) != NULL) return true;
     return false;
 }
@@ -86,9 +112,9 @@ bool cc__steal_visible(struct cc__worker *w) {
 bool cc__steal_anything(struct cc__worker *w) {
     struct cc__runtime *rt = w->runtime;
     if (any_queued(w)) return true;
-    if (rt->no_stealing) return false;
+    unsigned count = rt->no_stealing ? 0 : cc__worker_count(rt);
     /* A slot that changes while we look is its owner's; what is put there from now on finds us idle. */
-    for (unsigned i = 0; i < rt->worker_count; i++)
+    for (unsigned i = 0; i < count; i++)
         if (slot_left_alone(&rt->workers[i]) != NULL) return true;
     return false;
 }
@@ -97,7 +123,7 @@ bool cc__steal_anything(struct cc__worker *w) {
  * worker does so at a time. */
 bool cc__steal_spin(struct cc__worker *w) {
     struct cc__runtime *rt = w->runtime;
-    if (cc__load_relaxed(&rt->searching) != 1 || rt->worker_count == 1) return false;
+    if (cc__load_relaxed(&rt->searching) != 1 || cc__worker_count(rt) == 1) return false;
     int64_t until = cc__choice_now() + cc__choice_spin_ns();
     while (cc__choice_now() < until) {
         for (int i = 0; i < SPIN_PAUSES; i++) cc__cpu_relax();

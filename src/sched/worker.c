@@ -110,7 +110,10 @@ struct cc__task *cc__worker_pick(struct cc__worker *w) {
     struct cc__inject *inject = &w->runtime->inject;
     struct cc__task *t = NULL;
     cc__store_relaxed(&w->tick, cc__load_relaxed(&w->tick) + 1);
-    if (CC__UNLIKELY(--w->until_look == 0)) t = look_around(w);
+    if (CC__UNLIKELY(--w->until_look == 0)) {
+        if (CC__UNLIKELY(w->temporary) && cc__grow_step_down(w)) return NULL;
+        t = look_around(w);
+    }
     bool high = CC__UNLIKELY(cc__load_relaxed(&inject->high) > 0);
     if (t == NULL && high && !other_way(w)) t = take_high(w);
     if (CC__UNLIKELY(t != NULL)) {
@@ -132,6 +135,10 @@ struct cc__task *cc__worker_pick(struct cc__worker *w) {
 struct cc__task *cc__worker_find(struct cc__worker *w) {
     for (;;) {
         struct cc__task *t = cc__worker_pick(w);
+        if (CC__UNLIKELY(w->retiring)) {
+            cc__idle_stop_searching(w, true); /* somebody may have relied on us */
+            return NULL;
+        }
         if (t == NULL && cc__idle_start_searching(w)) t = cc__steal(w);
         if (t == NULL) t = cc__inject_take(&w->runtime->inject, CC_PRIORITY_LOW);
         if (t != NULL) {
@@ -159,17 +166,23 @@ static void name_thread(const struct cc__worker *w) {
 void *cc__worker_main(void *arg) {
     struct cc__worker *w = arg;
     name_thread(w);
+    w->thread_id = cc__thread_id();
     cc__worker_set_current(w);
     struct cc__task *t;
     if (cc__fiber_attach(&w->root) != 0) w->root = NULL;
     /* [RT1] release: the starter may go on; it looks whether there is a root. */
     cc__store_release(&w->started, 1);
     cc__futex_wake(&w->started, 1);
-    if (w->root == NULL) return NULL;
+    if (w->root == NULL) {
+        if (w->temporary) cc__grow_retired(w);
+        return NULL;
+    }
+    if (w->id == 0) cc__monitor_start(); /* here it delays nobody */
     while ((t = cc__worker_find(w)) != NULL) cc__run_task(w, t);
     cc__run_drop_fibers(w);
     cc__stack_cache_shrink(&w->stacks, 0);
     cc__task_cache_drain(&w->records);
     cc__worker_set_current(NULL);
+    if (w->temporary) cc__grow_retired(w);
     return NULL;
 }

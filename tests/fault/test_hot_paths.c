@@ -294,7 +294,7 @@ static void check_path(const struct path *p) {
     cc_task t;
     long excess = 0;
     shared.wanted = true;
-    assert_int_equal(cc_runtime_create(&rt, &(cc_runtime_attr){.workers = 1}), 0);
+    assert_int_equal(cc_runtime_create(&rt, &(cc_runtime_attr){.workers = 1, .no_monitor = 1}), 0);
     assert_ptr_equal(rt, shared.at); /* or nothing is watched */
     struct sigaction before, fault = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     assert_int_equal(sigaction(SIGSEGV, &fault, &before), 0);

@@ -61,6 +61,11 @@ bool cc__steal_visible(struct cc__worker *w) {
     return cc__steal_anything(w);
 }
 
+void cc__monitor_rouse(void) {
+}
+void cc__monitor_ring(void) {
+}
+
 static bool take(void) {
     int n = cc__load_relaxed(&queue);
     while (n > 0)
@@ -209,7 +214,7 @@ static void publishes_two(void) {
 /* ---- before and after ---- */
 
 static void begin(unsigned n, int expected) {
-    rt.worker_count = n;
+    cc__store_relaxed(&rt.worker_count, n);
     rt.workers = workers;
     rt.idle_words = idle_words;
     cc__store_relaxed(&rt.sleeper_until, CC__NEVER);

@@ -145,7 +145,7 @@ static void sleeper(void) {
 
 static void setup(void) {
     cc__inject_init(&runtime.inject, cells, CELL_BITS);
-    runtime.worker_count = 2;
+    cc__store_relaxed(&runtime.worker_count, 2);
     for (uint32_t i = 0; i < 2; i++) {
         workers[i].runtime = &runtime;
         workers[i].id = i;

@@ -179,6 +179,19 @@ void cc__nursery_children_ended(struct cc_nursery *n, size_t count) {
 void cc__nursery_list(struct cc__task *self) {
     (void)self;
 }
+bool cc__grow_step_down(struct cc__worker *w) {
+    (void)w;
+    return false;
+}
+void cc__grow_retired(struct cc__worker *w) {
+    (void)w;
+}
+void cc__monitor_start(void) {
+}
+void cc__monitor_ring(void) {
+}
+void cc__monitor_rouse(void) {
+}
 void cc__nursery_cancel(struct cc_nursery *n, int code) {
     (void)n, (void)code;
 }
@@ -238,7 +251,8 @@ static void worker(void) {
 }
 
 static void setup(void) {
-    rt.worker_count = 2;
+    cc__store_relaxed(&rt.worker_count, 2);
+    rt.base_count = 2;
     rt.workers = workers;
     rt.idle_words = idle_words;
     cc__store_relaxed(&rt.sleeper_until, CC__NEVER);

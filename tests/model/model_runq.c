@@ -11,7 +11,7 @@
  * Break: src/sched/runq.c: cc__cas_acq_rel(&q->head, &head, head + 1) => (cc__store_release(&q->head, head + 1), true)
  * Break: src/sched/runq.c: cc__cas_acq_rel(&q->head, &head, head + n) => (cc__store_release(&q->head, head + n), true)
  * Break: src/sched/runq.c: !cc__cas_acq_rel(&victim->head, &head, head + n) => !cc__xchg_acq_rel(&victim->head, 1)
- * Break: src/sched/runq.c: if (n == 0) return NULL; => if (waiting < 2) return got[0];
+ * Break: src/sched/runq.c: if (n == 0) return 0; => if (waiting < 2) return waiting;
  * Break: src/sched/runq.c: i = 1; i < n; i++) cc__runq_push => i = 2; i < n; i++) cc__runq_push
  * Survives: cc__runq_empty: load_acquire#2 -> relaxed: nobody reads a slot because of it
  * Survives: push_overflow: cas_acq_rel -> release: the load before it acquired the same value of head
@@ -19,10 +19,10 @@
  *   store to it, which depends on the thief's CAS: load buffering, which the checker does not produce; C11 allows it
  * Survives: cc__runq_pop: load_acquire -> relaxed: the owner reads only slots that it wrote; push acquires head again
  * Survives: cc__runq_pop: cas_acq_rel -> release: the same
- * Survives: cc__runq_steal: load_acquire -> relaxed: a tail older than head is told by looking again, or is one from
+ * Survives: cc__runq_take_half: load_acquire -> relaxed: an older tail than head is told by looking again, or is from
  *   before the push of what is there, and then the queue may be called empty
- * Survives: cc__runq_steal: load_acquire#3 -> relaxed: the same, and it costs one more turn
- * Survives: cc__runq_steal: cas_acq_rel -> release: tail was acquired, and it is tail that publishes slots and tasks
+ * Survives: cc__runq_take_half: load_acquire#3 -> relaxed: the same, and it costs one more turn
+ * Survives: cc__runq_take_half: cas_acq_rel -> release: tail was acquired, and tail publishes slots and tasks
  */
 #include "sched/sched.h"
 

@@ -226,10 +226,10 @@ static void outside_is_seen(void **state) {
 #if CCRT_ASSERT >= 1
     struct set s;
     set_init(&s, 65);
-    test_aborts(set_outside, &s.bits, "assertion: i < b->count (bits.c:");
-    test_aborts(clear_outside, &s.bits, "assertion: i < b->count (bits.c:");
-    test_aborts(test_outside, &s.bits, "assertion: i < b->count (bits.c:");
-    test_aborts(find_outside, &s.bits, "assertion: from < b->count (bits.c:");
+    test_aborts(set_outside, &s.bits, "assertion: i < count_of(b) (bits.c:");
+    test_aborts(clear_outside, &s.bits, "assertion: i < count_of(b) (bits.c:");
+    test_aborts(test_outside, &s.bits, "assertion: i < count_of(b) (bits.c:");
+    test_aborts(find_outside, &s.bits, "assertion: from < count_of(b) (bits.c:");
 #else
     (void)set_outside, (void)clear_outside, (void)test_outside, (void)find_outside;
     skip();

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* Temporary workers: they take the place of workers that are stuck, and go when they are not needed.
+ *
+ * Only the monitor starts them, one runtime at a time. A worker has a place in its runtime's array: a temporary one
+ * gets the first that is free, or a new one behind all others. What remains in the place of one that has gone are
+ * timers of tasks that waited there: they are in their set as before, everybody who searches fires them, and the
+ * monitor does.
+ *
+ * A worker goes when it has been idle for long (idle.c), or when the monitor finds that more are at work than should
+ * be: then the next temporary one that looks around gives its tasks to all and picks none any more, so that it comes
+ * to the end of its loop. Its rings and its slot are filled by itself alone, and nobody sends it mail, so nothing can
+ * be left behind.
+ *
+ * Prev: sched/idle.c  Next: sched/monitor.c */
+#include "sched.h"
+
+#include "../plat/clock.h"
+#include "../plat/thread.h"
+
+void cc__worker_init(struct cc__runtime *rt, unsigned place) {
+    struct cc__worker *w = &rt->workers[place];
+    int64_t now = cc__now_ns();
+    w->runtime = rt;
+    w->id = place;
+    w->turn = place;
+    w->until_look = w->look_every = 1;
+    cc__rng_seed(&w->rng, (uint64_t)now + place);
+    cc__timers_init(&w->timers, now);
+}
+
+/* A place for one more, or NULL. */
+static struct cc__worker *find_place(struct cc__runtime *rt) {
+    unsigned count = cc__worker_count(rt);
+    for (unsigned i = rt->base_count; i < count; i++) {
+        struct cc__worker *w = &rt->workers[i];
+        /* [MN1] acquire: pairs with the release of who ended there; it is through with all but its return. */
+        int place = cc__load_acquire(&w->place);
+        if (place == CC__PLACE_RUNNING) continue;
+        if (place == CC__PLACE_ENDED) cc__thread_join(&w->thread);
+        cc__store_relaxed(&w->place, CC__PLACE_FREE);
+        return w;
+    }
+    if (count == rt->growth.places) return NULL;
+    cc__worker_init(rt, count);
+    cc__bits_grow(&rt->idle, count + 1);
+    cc__store_release(&rt->worker_count, count + 1); /* [MN2] release: it may be looked at */
+    return &rt->workers[count];
+}
+
+static bool start_one(struct cc__runtime *rt) {
+    struct cc__worker *w = find_place(rt);
+    if (w == NULL) return false;
+    w->temporary = true;
+    w->retiring = false;
+    w->lifo_streak = 0;
+    w->until_look = w->look_every = 1;
+    w->watch = (struct cc__watch){.tick = cc__load_relaxed(&w->tick), .since_ns = cc__now_ns()};
+    cc__store_relaxed(&w->started, 0);
+    cc__store_relaxed(&w->place, CC__PLACE_RUNNING);
+    cc__add_relaxed(&rt->growth.running, 1);
+    if (cc__thread_start(&w->thread, cc__worker_main, w) == 0) {
+        cc__count(&rt->growth.started);
+        return true;
+    }
+    cc__sub_relaxed(&rt->growth.running, 1);
+    cc__store_relaxed(&w->place, CC__PLACE_FREE);
+    return false;
+}
+
+unsigned cc__grow(struct cc__runtime *rt, unsigned count) {
+    unsigned started = 0;
+    while (started < count && start_one(rt)) started++;
+    return started;
+}
+
+/* Everything it has is everybody's from now on. */
+static void give_away(struct cc__worker *w) {
+    struct cc__inject *inject = &w->runtime->inject;
+    struct cc__task *t = w->next;
+    w->next = NULL;
+    if (t != NULL) cc__inject_push(inject, t);
+    if (cc__load_relaxed(&w->lifo) != NULL)
+        t = cc__xchg_acq_rel(&w->lifo, NULL); /* [RQ3] acquire: or a thief has it */
+    else
+        t = NULL;
+    if (t != NULL) cc__inject_push(inject, t);
+    while ((t = cc__runq_pop(&w->begun)) != NULL) cc__inject_push(inject, t);
+    while ((t = cc__runq_pop(&w->fresh)) != NULL) cc__inject_push(inject, t);
+    cc__idle_notify(w->runtime);
+}
+
+bool cc__grow_step_down(struct cc__worker *w) {
+    struct cc__growth *g = &w->runtime->growth;
+    int many = cc__load_relaxed(&g->surplus);
+    if (!w->retiring && (many <= 0 || !cc__cas_relaxed(&g->surplus, &many, many - 1))) return false;
+    w->retiring = true;
+    w->until_look = 1; /* this is asked each time */
+    give_away(w);
+    return true;
+}
+
+void cc__grow_retired(struct cc__worker *w) {
+    cc__sub_relaxed(&w->runtime->growth.running, 1);
+    /* [MN1] release: the place is whole; its next worker may begin when this thread was joined. */
+    cc__store_release(&w->place, CC__PLACE_ENDED);
+}

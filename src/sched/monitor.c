@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/* The monitor: one thread of the process that notices what workers cannot: that one of them is stuck.
+ *
+ * A worker is stuck when it has run the same task for a quarter of a millisecond: its tick has not moved. That alone is
+ * no harm. But its timers may be due, and tasks may wait there that others take only when they have nothing else to
+ * do; so the monitor fires the timers, moves the tasks to the global queue, which all look into now and then, and sees
+ * to it that somebody looks for the tasks: an idle worker, if there is one, is woken. Else
+ *
+ *   - workers that sleep in the kernel, or said that they will (CC_BLOCKING), are made up for at once: as many run as
+ *     the runtime was made with;
+ *   - where all that run burn the cpu (one that only waits for it would not gain by others), half as many more are
+ *     started, and again after a while, up to a limit: what waits gets its share of the cpus from the kernel.
+ *
+ * What has been started goes again (grow.c).
+ *
+ * It looks every quarter millisecond while something is stuck and something waits; every millisecond while tasks wait;
+ * up to ten milliseconds apart otherwise, but not later than a timer of a worker that is not idle. When all workers
+ * have been idle for a while it sleeps until one is woken:
+ *
+ *   monitor                                       a worker that is woken
+ *   M1 asleep = 1                                 W1 its idle bit is cleared
+ *   M2 full fence                                 W2 full fence
+ *   M3 all are idle: sleeps until the bell rings  W3 asleep: takes that back, rings
+ *
+ * Either M3 sees W1, or W3 sees M1. No wake-up of a task depends on the monitor: without it, what is stuck is stuck for
+ * as long as it lasts.
+ *
+ * Prev: sched/grow.c  Next: sched/finish.c */
+#include "sched.h"
+
+#include "../plat/clock.h"
+#include "../plat/futex.h"
+#include "../plat/thread.h"
+
+enum {
+    TICK_NS = 250000,     /* between two looks at what is stuck, and how long that takes */
+    WAITING_NS = 1000000, /* at most, while tasks wait */
+    QUIET_NS = 10000000,  /* at most, while none does */
+    LINGER_NS = 50000000, /* all idle for so long: it sleeps */
+    CALM_NS = 10000000    /* no worker stuck for so long: those that were started for that are too many */
+};
+
+static struct {
+    cc__lock lock;                /* held while it looks */
+    struct cc__runtime *runtimes; /* guarded by lock */
+    bool started;                 /* the same */
+    cc__thread thread;
+    _Atomic uint32_t bell;   /* futex word: one more each time it rings.  W: any thread.  R: the monitor */
+    _Atomic uint32_t asleep; /* 1: until the bell rings.  W: the monitor, who rouses it.  [MN3] */
+} monitor = {.lock = CC__LOCK_INIT};
+
+/* What a look at a runtime found. */
+struct survey {
+    unsigned running, idle; /* workers; */
+    unsigned blocked;       /* those that sleep in the kernel, or are about to; */
+    unsigned burning;       /* those that compute for long; */
+    bool waiting;           /* tasks that some other worker could run */
+    int64_t timer_ns;       /* the next one of a worker that is not idle */
+};
+
+/* ---- looking ---- */
+
+/* Whether the task that this worker runs, if there is one, has said that it blocks. */
+static bool says_blocking(struct cc__worker *w) {
+    return cc__load_relaxed(&w->blocking) == cc__load_relaxed(&w->tick) + 1;
+}
+
+/* Bring up to date what is known of a worker. */
+static void watch(struct cc__worker *w, int64_t now) {
+    struct cc__watch *seen = &w->watch;
+    uint32_t tick = cc__load_relaxed(&w->tick);
+    if (tick != seen->tick || cc__load_relaxed(&w->current) == NULL) {
+        *seen = (struct cc__watch){.tick = tick, .since_ns = now};
+        return;
+    }
+    int64_t for_ns = now - seen->since_ns;
+    if (for_ns < TICK_NS) return;
+    if (cc__load_acquire(&w->started) == 0) return; /* [RT1] acquire: then its number is known */
+    if (!seen->stuck) {
+        seen->stuck = true;
+        seen->cpu_ns = cc__thread_cpu_ns(w->thread_id);
+        cc__count(&w->runtime->growth.stuck);
+    } else if (!seen->burning) {
+        seen->burning = cc__thread_cpu_ns(w->thread_id) - seen->cpu_ns >= TICK_NS;
+    }
+    if (now < seen->asked_ns) return;
+    seen->asked_ns = now + for_ns / 2; /* that costs microseconds, and there may be hundreds of them */
+    seen->asleep = cc__thread_state(w->thread_id) == CC__THREAD_SLEEPING;
+}
+
+static void survey_worker(struct cc__runtime *rt, unsigned i, int64_t *now, struct survey *s) {
+    struct cc__worker *w = &rt->workers[i];
+    bool away = cc__load_acquire(&w->place) != CC__PLACE_RUNNING; /* [MN1] */
+    if (!away) watch(w, *now);
+    bool blocked = !away && (says_blocking(w) || (w->watch.stuck && w->watch.asleep));
+    bool stuck = !away && (blocked || w->watch.stuck);
+    s->blocked += blocked;
+    s->burning += w->watch.burning && stuck && !blocked;
+    if (stuck || away) cc__worker_expire(&w->timers, now);
+    if (stuck && cc__steal_share(w)) s->waiting = true;
+    if (!away && cc__bits_test(&rt->idle, i)) return; /* one of the sleepers wakes for its timers */
+    int64_t next = cc__load_relaxed(&w->timers.next_ns);
+    if (next < s->timer_ns) s->timer_ns = next;
+}
+
+static struct survey survey(struct cc__runtime *rt, int64_t now) {
+    struct survey s = {.timer_ns = CC__NEVER};
+    unsigned count = cc__worker_count(rt);
+    for (unsigned i = 0; i < count; i++) survey_worker(rt, i, &now, &s);
+    s.running = cc__load_relaxed(&rt->growth.running);
+    s.idle = (unsigned)cc__bits_count(&rt->idle);
+    if (cc__steal_queued(rt)) s.waiting = true;
+    return s;
+}
+
+/* ---- acting ---- */
+
+static unsigned least(unsigned a, unsigned b) {
+    return a < b ? a : b;
+}
+
+/* How many more workers it takes. */
+static unsigned more_needed(struct cc__runtime *rt, const struct survey *s, int64_t now) {
+    struct cc__growth *g = &rt->growth;
+    unsigned free = s->running - least(s->blocked, s->running), most = rt->base_count + g->blocked_max;
+    if (free < rt->base_count) return s->running < most ? least(rt->base_count - free, most - s->running) : 0;
+    if (s->burning < free || free >= g->burning_max || now - g->grown_ns < g->every_ns) return 0;
+    g->grown_ns = now;
+    return least(free < 2 ? 1 : free / 2, g->burning_max - free);
+}
+
+static void act(struct cc__runtime *rt, const struct survey *s, int64_t now) {
+    struct cc__growth *g = &rt->growth;
+    if (s->burning > 0) g->calm_ns = now;
+    int many = (int)s->running - (int)s->blocked - (int)s->idle - (int)rt->base_count;
+    if (many < 0 || now - g->calm_ns <= CALM_NS) many = 0;
+    if (cc__load_relaxed(&g->surplus) != many) cc__store_relaxed(&g->surplus, many);
+    if (!s->waiting) return;
+    if (s->idle > 0)
+        cc__idle_notify(rt);
+    else
+        (void)cc__grow(rt, more_needed(rt, s, now));
+}
+
+/* ---- the thread ---- */
+
+/* Look at all runtimes. Returns the instant of the next look; CC__NEVER: all workers are idle. */
+static int64_t look(int64_t now, int64_t *pause) {
+    bool idle = true, waiting = false, stuck = false;
+    int64_t timer = CC__NEVER;
+    for (struct cc__runtime *rt = monitor.runtimes; rt != NULL; rt = rt->growth.next) {
+        struct survey s = survey(rt, now);
+        act(rt, &s, now);
+        idle = idle && s.idle >= s.running;
+        waiting = waiting || s.waiting;
+        stuck = stuck || s.blocked + s.burning > 0;
+        if (s.timer_ns < timer) timer = s.timer_ns;
+    }
+    int64_t most = !waiting ? QUIET_NS : stuck ? TICK_NS : WAITING_NS;
+    *pause = *pause * 2 < most ? *pause * 2 : most;
+    int64_t next = now + *pause;
+    if (timer < next) next = timer > now + TICK_NS ? timer : now + TICK_NS;
+    return idle && !waiting ? CC__NEVER : next;
+}
+
+static bool all_idle(void) {
+    bool idle = true;
+    for (struct cc__runtime *rt = monitor.runtimes; rt != NULL; rt = rt->growth.next)
+        idle = idle && cc__bits_count(&rt->idle) >= cc__load_relaxed(&rt->growth.running);
+    return idle;
+}
+
+/* M1 to M3. */
+static void sleep_deeply(uint32_t bell) {
+    cc__store_relaxed(&monitor.asleep, 1);
+    cc__fence_full(); /* [MN3] M2, see above */
+    cc__lock_take(&monitor.lock);
+    bool idle = all_idle();
+    cc__lock_drop(&monitor.lock);
+    while (idle && cc__load_relaxed(&monitor.bell) == bell) cc__futex_wait(&monitor.bell, bell, CC__NO_DEADLINE);
+    cc__store_relaxed(&monitor.asleep, 0);
+}
+
+static void *monitor_main(void *unused) {
+    (void)unused;
+    int64_t pause = TICK_NS, idle_since = CC__NEVER;
+    cc__thread_set_name("ccrt-monitor");
+    for (;;) {
+        uint32_t bell = cc__load_relaxed(&monitor.bell);
+        int64_t now = cc__now_ns();
+        cc__lock_take(&monitor.lock);
+        int64_t next = look(now, &pause);
+        cc__lock_drop(&monitor.lock);
+        if (next != CC__NEVER) {
+            idle_since = CC__NEVER;
+            cc__futex_wait(&monitor.bell, bell, next);
+        } else if (idle_since == CC__NEVER || now - idle_since < LINGER_NS) {
+            if (idle_since == CC__NEVER) idle_since = now;
+            cc__futex_wait(&monitor.bell, bell, now + QUIET_NS);
+        } else {
+            sleep_deeply(bell);
+        }
+        if (cc__load_relaxed(&monitor.bell) != bell) pause = TICK_NS / 2;
+    }
+    return NULL;
+}
+
+/* ---- others ---- */
+
+void cc__monitor_add(struct cc__runtime *rt) {
+    if (rt->growth.off) return;
+    cc__lock_take(&monitor.lock);
+    rt->growth.next = monitor.runtimes;
+    monitor.runtimes = rt;
+    cc__lock_drop(&monitor.lock);
+    cc__monitor_ring();
+}
+
+void cc__monitor_remove(struct cc__runtime *rt) {
+    cc__lock_take(&monitor.lock);
+    struct cc__runtime **at = &monitor.runtimes;
+    while (*at != NULL && *at != rt) at = &(*at)->growth.next;
+    if (*at != NULL) *at = rt->growth.next;
+    cc__lock_drop(&monitor.lock);
+}
+
+void cc__monitor_start(void) {
+    cc__lock_take(&monitor.lock);
+    if (!monitor.started && monitor.runtimes != NULL)
+        monitor.started = cc__thread_start(&monitor.thread, monitor_main, NULL) == 0;
+    cc__lock_drop(&monitor.lock);
+}
+
+void cc__monitor_ring(void) {
+    cc__add_relaxed(&monitor.bell, 1);
+    cc__futex_wake(&monitor.bell, 1);
+}
+
+void cc__monitor_rouse(void) {
+    uint32_t asleep = 1;
+    cc__fence_full(); /* [MN3] W2, see above */
+    if (cc__load_relaxed(&monitor.asleep) == 1 && cc__cas_relaxed(&monitor.asleep, &asleep, 0)) cc__monitor_ring();
+}
