@@ -50,7 +50,7 @@ static struct cc__growth growth_of(const cc_runtime_attr *attr, unsigned workers
                            .blocked_max = (unsigned)or_default(attr->max_blocked, BLOCKED_MAX),
                            .every_ns = or_default(attr->grow_every_us, GROW_EVERY_US) * US,
                            .idle_ns = or_default(attr->idle_ms, IDLE_MS) * MS};
-    g.places = g.off ? workers : burning + g.blocked_max;
+    g.places = g.off ? workers : burning + 1 + g.blocked_max; /* one is the express */
     return g;
 }
 

@@ -129,6 +129,7 @@ static void report(struct cc__runtime *rt) {
 void cc__runtime_stop_workers(struct cc__runtime *rt, unsigned started) {
     cc__store_release(&rt->stopping, 1);
     cc__idle_wake_all(rt);
+    cc__grow_wake_express(rt);
     for (unsigned i = 0; i < started; i++) cc__thread_join(&rt->workers[i].thread);
     unsigned count = cc__worker_count(rt);
     for (unsigned i = rt->base_count; i < count; i++)

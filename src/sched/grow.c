@@ -11,11 +11,19 @@
  * to the end of its loop. Its rings and its slot are filled by itself alone, and nobody sends it mail, so nothing can
  * be left behind.
  *
+ * The express. Where as many workers compute as there may be, what was begun and is ready again would wait for one of
+ * them to end. One more worker is there for such tasks alone: new ones cannot take it. It gives away whatever else its
+ * tasks make ready, sleeps apart from the others, and is woken by the monitor when something waits in the lane of the
+ * begun.
+ *
  * Prev: sched/idle.c  Next: sched/monitor.c */
 #include "sched.h"
 
 #include "../plat/clock.h"
+#include "../plat/futex.h"
 #include "../plat/thread.h"
+
+#include <errno.h>
 
 void cc__worker_init(struct cc__runtime *rt, unsigned place) {
     struct cc__worker *w = &rt->workers[place];
@@ -47,30 +55,36 @@ static struct cc__worker *find_place(struct cc__runtime *rt) {
     return &rt->workers[count];
 }
 
-static bool start_one(struct cc__runtime *rt) {
+static struct cc__worker *start_one(struct cc__runtime *rt, bool express) {
     struct cc__worker *w = find_place(rt);
-    if (w == NULL) return false;
+    if (w == NULL) return NULL;
     w->temporary = true;
+    w->express = express;
     w->retiring = false;
     w->lifo_streak = 0;
     w->until_look = w->look_every = 1;
     w->watch = (struct cc__watch){.tick = cc__load_relaxed(&w->tick), .since_ns = cc__now_ns()};
     cc__store_relaxed(&w->started, 0);
+    cc__store_relaxed(&w->asleep, 0);
     cc__store_relaxed(&w->place, CC__PLACE_RUNNING);
     cc__add_relaxed(&rt->growth.running, 1);
     if (cc__thread_start(&w->thread, cc__worker_main, w) == 0) {
         cc__count(&rt->growth.started);
-        return true;
+        return w;
     }
     cc__sub_relaxed(&rt->growth.running, 1);
     cc__store_relaxed(&w->place, CC__PLACE_FREE);
-    return false;
+    return NULL;
 }
 
 unsigned cc__grow(struct cc__runtime *rt, unsigned count) {
     unsigned started = 0;
-    while (started < count && start_one(rt)) started++;
+    while (started < count && start_one(rt, false) != NULL) started++;
     return started;
+}
+
+static void give_ring(struct cc__worker *w, struct cc__runq *q, int lane) {
+    for (struct cc__task *t; (t = cc__runq_pop(q)) != NULL;) cc__inject_push_many(&w->runtime->inject, lane, &t, 1);
 }
 
 /* Everything it has is everybody's from now on. */
@@ -79,27 +93,67 @@ static void give_away(struct cc__worker *w) {
     struct cc__task *t = w->next;
     w->next = NULL;
     if (t != NULL) cc__inject_push(inject, t);
-    if (cc__load_relaxed(&w->lifo) != NULL)
-        t = cc__xchg_acq_rel(&w->lifo, NULL); /* [RQ3] acquire: or a thief has it */
-    else
-        t = NULL;
+    t = cc__load_relaxed(&w->lifo) == NULL ? NULL : cc__xchg_acq_rel(&w->lifo, NULL); /* [RQ3] acquire: or a thief's */
     if (t != NULL) cc__inject_push(inject, t);
-    while ((t = cc__runq_pop(&w->begun)) != NULL) cc__inject_push(inject, t);
-    while ((t = cc__runq_pop(&w->fresh)) != NULL) cc__inject_push(inject, t);
-    cc__idle_notify(w->runtime);
+    give_ring(w, &w->begun, CC__LANE_BEGUN);
+    give_ring(w, &w->fresh, CC_PRIORITY_NORMAL);
 }
 
-bool cc__grow_step_down(struct cc__worker *w) {
+static bool steps_down(struct cc__worker *w) {
     struct cc__growth *g = &w->runtime->growth;
     int many = cc__load_relaxed(&g->surplus);
-    if (!w->retiring && (many <= 0 || !cc__cas_relaxed(&g->surplus, &many, many - 1))) return false;
-    w->retiring = true;
+    if (w->retiring) return true;
+    return w->retiring = many > 0 && cc__cas_relaxed(&g->surplus, &many, many - 1);
+}
+
+bool cc__grow_pick(struct cc__worker *w, struct cc__task **t) {
+    if (!w->express && !steps_down(w)) return false;
     w->until_look = 1; /* this is asked each time */
     give_away(w);
+    *t = w->express ? cc__inject_take(&w->runtime->inject, CC__LANE_BEGUN) : NULL;
+    if (w->retiring) cc__idle_notify(w->runtime);
     return true;
 }
 
+/* ---- the express ---- */
+
+void cc__grow_express(struct cc__runtime *rt) {
+    unsigned place = cc__load_relaxed(&rt->growth.express);
+    if (place != 0) {
+        cc__grow_wake_express(rt);
+        return;
+    }
+    struct cc__worker *w = start_one(rt, true);
+    if (w != NULL) cc__store_relaxed(&rt->growth.express, w->id + 1);
+}
+
+void cc__grow_wake_express(struct cc__runtime *rt) {
+    unsigned place = cc__load_relaxed(&rt->growth.express);
+    if (place == 0) return;
+    struct cc__worker *w = &rt->workers[place - 1];
+    cc__store_release(&w->asleep, 0); /* [ID2] */
+    cc__futex_wake(&w->asleep, 1);
+}
+
+struct cc__task *cc__grow_find_begun(struct cc__worker *w) {
+    struct cc__runtime *rt = w->runtime;
+    while (cc__load_acquire(&rt->stopping) == 0) {
+        int64_t now = 0;
+        struct cc__task *t = cc__worker_pick(w);
+        if (t == NULL && cc__worker_expire(&w->timers, &now)) t = cc__worker_pick(w);
+        if (t != NULL) return t;
+        cc__store_relaxed(&w->asleep, 1);
+        cc__fence_full(); /* [ID1] as S3: who stops the runtime, or the monitor that finds something, comes later */
+        if (cc__load_relaxed(&rt->stopping) != 0 || !cc__inject_lane_empty(&rt->inject, CC__LANE_BEGUN)) continue;
+        int64_t timer = cc__load_relaxed(&w->timers.next_ns), tired = cc__now_ns() + rt->growth.idle_ns;
+        int rc = cc__futex_wait(&w->asleep, 1, timer < tired ? timer : tired);
+        if (rc == -ETIMEDOUT && timer >= tired) break;
+    }
+    return NULL;
+}
+
 void cc__grow_retired(struct cc__worker *w) {
+    if (w->express) cc__store_relaxed(&w->runtime->growth.express, 0);
     cc__sub_relaxed(&w->runtime->growth.running, 1);
     /* [MN1] release: the place is whole; its next worker may begin when this thread was joined. */
     cc__store_release(&w->place, CC__PLACE_ENDED);

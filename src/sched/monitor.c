@@ -54,6 +54,7 @@ struct survey {
     unsigned running, idle; /* workers; */
     unsigned blocked;       /* those that sleep in the kernel, or are about to; */
     unsigned burning;       /* those that compute for long; */
+    unsigned express;       /* 1: one of them all takes only what was begun */
     bool waiting;           /* tasks that some other worker could run */
     int64_t timer_ns;       /* the next one of a worker that is not idle */
 };
@@ -95,7 +96,12 @@ static void survey_worker(struct cc__runtime *rt, unsigned i, int64_t *now, stru
     bool blocked = !away && (says_blocking(w) || (w->watch.stuck && w->watch.asleep));
     bool stuck = !away && (blocked || w->watch.stuck);
     s->blocked += blocked;
-    s->burning += w->watch.burning && stuck && !blocked;
+    if (!away && w->express) { /* it does not count, stuck or not */
+        s->express = 1;
+        s->blocked -= blocked;
+    } else {
+        s->burning += w->watch.burning && stuck && !blocked;
+    }
     if (stuck || away) cc__worker_expire(&w->timers, now);
     if (stuck && cc__steal_share(w)) s->waiting = true;
     if (!away && cc__bits_test(&rt->idle, i)) return; /* one of the sleepers wakes for its timers */
@@ -107,7 +113,7 @@ static struct survey survey(struct cc__runtime *rt, int64_t now) {
     struct survey s = {.timer_ns = CC__NEVER};
     unsigned count = cc__worker_count(rt);
     for (unsigned i = 0; i < count; i++) survey_worker(rt, i, &now, &s);
-    s.running = cc__load_relaxed(&rt->growth.running);
+    s.running = cc__load_relaxed(&rt->growth.running) - s.express;
     s.idle = (unsigned)cc__bits_count(&rt->idle);
     if (cc__steal_queued(rt)) s.waiting = true;
     return s;
@@ -136,10 +142,14 @@ static void act(struct cc__runtime *rt, const struct survey *s, int64_t now) {
     if (many < 0 || now - g->calm_ns <= CALM_NS) many = 0;
     if (cc__load_relaxed(&g->surplus) != many) cc__store_relaxed(&g->surplus, many);
     if (!s->waiting) return;
-    if (s->idle > 0)
+    if (s->idle > 0) {
         cc__idle_notify(rt);
-    else
-        (void)cc__grow(rt, more_needed(rt, s, now));
+        return;
+    }
+    unsigned more = more_needed(rt, s, now);
+    if (more > 0) (void)cc__grow(rt, more);
+    bool at_limit = s->burning == s->running - least(s->blocked, s->running) && s->burning >= g->burning_max;
+    if (at_limit && !cc__inject_lane_empty(&rt->inject, CC__LANE_BEGUN)) cc__grow_express(rt);
 }
 
 /* ---- the thread ---- */
@@ -166,7 +176,7 @@ static int64_t look(int64_t now, int64_t *pause) {
 static bool all_idle(void) {
     bool idle = true;
     for (struct cc__runtime *rt = monitor.runtimes; rt != NULL; rt = rt->growth.next)
-        idle = idle && cc__bits_count(&rt->idle) >= cc__load_relaxed(&rt->growth.running);
+        idle = idle && cc__bits_count(&rt->idle) >= cc__load_relaxed(&rt->growth.running); /* the express never is */
     return idle;
 }
 

@@ -30,7 +30,7 @@ static bool push_overflow(struct cc__worker *w, struct cc__runq *q, struct cc__t
     /* [RQ2] release: as T3. */
     if (!cc__cas_acq_rel(&q->head, &head, head + n)) return false;
     half[n] = t;
-    cc__inject_push_many(&w->runtime->inject, half, n + 1);
+    cc__inject_push_many(&w->runtime->inject, q == &w->begun ? CC__LANE_BEGUN : CC_PRIORITY_NORMAL, half, n + 1);
     return true;
 }
 

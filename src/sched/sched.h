@@ -5,7 +5,7 @@
  *     ready.c   where a runnable task goes, and who is woken for it
  *     runq.c    a worker's own queues, stolen by halves
  *     mpmc.c    a ring for any number of producers and consumers
- *     inject.c  the global queue, a lane a priority
+ *     inject.c  the global queue
  *     inbox.c   what must, or should, run on one worker
  *     worker.c  the search for the next task, and the worker's loop
  *     steal.c   the search in other workers' queues
@@ -36,6 +36,8 @@
 #define CC__RUNQ_SLOTS 256 /* a power of two */
 #endif
 enum { CC__PRIORITIES = 3, CC__WORKERS_MAX = 4096 };
+/* Lanes of the global queue: one a priority, and one for those of normal priority that were begun. */
+enum { CC__LANE_BEGUN = CC__PRIORITIES, CC__LANES };
 
 /* A worker's queue: first in, first out. The owner appends; the owner and thieves take from the head. */
 struct cc__runq {
@@ -57,7 +59,7 @@ struct cc__mpmc {
     _Atomic size_t head __attribute__((aligned(CC__FALSE_SHARING))); /* next to be taken.  W, R: all, by CAS */
 };
 
-/* One priority of the global queue: the ring, and a list for batches and for what finds it full. */
+/* A lane of the global queue: the ring, and a list for batches and for what finds it full. */
 struct cc__lane {
     struct cc__mpmc ring;
     cc__lock lock __attribute__((aligned(CC__FALSE_SHARING)));
@@ -66,8 +68,8 @@ struct cc__lane {
                             * certain */
 };
 struct cc__inject {
-    struct cc__lane lane[CC__PRIORITIES]; /* by CC_PRIORITY_* */
-    _Atomic size_t high;                  /* in the lane of high priority, or about to be.  W, R: any thread */
+    struct cc__lane lane[CC__LANES]; /* by CC_PRIORITY_*, and CC__LANE_BEGUN */
+    _Atomic size_t high;             /* in the lane of high priority, or about to be.  W, R: any thread */
 };
 
 /* Tasks in order, of one thread alone. */
@@ -120,6 +122,7 @@ struct cc__worker {
     unsigned over_count;     /* how many */
     bool temporary;          /* it goes when there is nothing to do, or too many are there */
     bool retiring;           /* it takes no more tasks, and goes */
+    bool express;            /* it takes only tasks that were begun */
     int thread_id;           /* W: itself, when it starts.  R: the monitor.  [RT1] */
     struct cc__watch watch;
     struct cc__stack_cache stacks;
@@ -163,9 +166,11 @@ struct cc__growth {
     int64_t grown_ns, calm_ns; /* the monitor's: when it last did, and since when no worker burns */
     struct cc__runtime *next;  /* in the monitor's list; guarded by its lock */
     _Atomic unsigned running;  /* workers.  W: the monitor, who ends.  R: anyone */
-    _Atomic int surplus;       /* temporary ones too many.  W: the monitor, who goes */
-    _Atomic uint64_t started;  /* temporary ones ever.  W: the monitor.  R: anyone */
-    _Atomic uint64_t stuck;    /* times one was found stuck.  W: the monitor.  R: anyone */
+    _Atomic unsigned
+        express; /* 1 + the place of the one that takes what was begun; 0: there is none.  W: the monitor, itself */
+    _Atomic int surplus;      /* temporary ones too many.  W: the monitor, who goes */
+    _Atomic uint64_t started; /* temporary ones ever.  W: the monitor.  R: anyone */
+    _Atomic uint64_t stuck;   /* times one was found stuck.  W: the monitor.  R: anyone */
 };
 
 struct cc__runtime {
@@ -231,11 +236,13 @@ size_t cc__mpmc_length(struct cc__mpmc *q); /* a snapshot */
 size_t cc__inject_bytes(unsigned bits); /* of zeroed memory for its rings */
 void cc__inject_init(struct cc__inject *q, void *zeroed, unsigned bits);
 void cc__inject_push(struct cc__inject *q, struct cc__task *t);
-/* Several of normal priority; in a list, or in an array, which is quicker for who takes them. */
-void cc__inject_push_many(struct cc__inject *q, struct cc__task *const *tasks, size_t n);
+/* Several of one lane, but not that of high priority; in an array, which is quicker for who takes them; or new ones of
+ * normal priority, in a list. */
+void cc__inject_push_many(struct cc__inject *q, int lane, struct cc__task *const *tasks, size_t n);
 void cc__inject_push_batch(struct cc__inject *q, struct cc__tasks batch, size_t count);
-struct cc__task *cc__inject_take(struct cc__inject *q, int priority);
+struct cc__task *cc__inject_take(struct cc__inject *q, int lane);
 struct cc__task *cc__inject_take_batch(struct cc__inject *q, struct cc__worker *w); /* of normal; one to run */
+bool cc__inject_lane_empty(struct cc__inject *q, int lane);
 bool cc__inject_empty(struct cc__inject *q);
 size_t cc__inject_length(struct cc__inject *q);
 
@@ -259,9 +266,14 @@ void cc__idle_wake_all(struct cc__runtime *rt);
 
 /* grow.c */
 void cc__worker_init(struct cc__runtime *rt, unsigned place); /* for a worker that is about to start there */
-unsigned cc__grow(struct cc__runtime *rt, unsigned count);    /* start temporary ones; how many. The monitor */
-bool cc__grow_step_down(struct cc__worker *w); /* whether this one is to go; then its tasks are everybody's */
-void cc__grow_retired(struct cc__worker *w);   /* its last act */
+/* For the monitor: start temporary ones, how many; start the one that takes what was begun, or wake it. */
+unsigned cc__grow(struct cc__runtime *rt, unsigned count);
+void cc__grow_express(struct cc__runtime *rt);
+/* For a temporary one that picks: true: *t is what it runs, or NULL. */
+bool cc__grow_pick(struct cc__worker *w, struct cc__task **t);
+struct cc__task *cc__grow_find_begun(struct cc__worker *w); /* the express's search; NULL: it goes */
+void cc__grow_wake_express(struct cc__runtime *rt);
+void cc__grow_retired(struct cc__worker *w); /* its last act */
 
 /* monitor.c */
 void cc__monitor_add(struct cc__runtime *rt);    /* watch it, as soon as there is a monitor */

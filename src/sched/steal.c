@@ -63,10 +63,10 @@ struct cc__task *cc__steal(struct cc__worker *w) {
     return t;
 }
 
-static bool share_ring(struct cc__runtime *rt, struct cc__runq *q) {
+static bool share_ring(struct cc__runtime *rt, struct cc__runq *q, int lane) {
     struct cc__task *got[CC__RUNQ_SLOTS / 2];
     bool any = false;
-    for (uint32_t n; (n = cc__runq_take_half(q, got)) > 0; any = true) cc__inject_push_many(&rt->inject, got, n);
+    for (uint32_t n; (n = cc__runq_take_half(q, got)) > 0; any = true) cc__inject_push_many(&rt->inject, lane, got, n);
     return any;
 }
 
@@ -76,8 +76,8 @@ bool cc__steal_share(struct cc__worker *victim) {
     struct cc__task *t = cc__load_relaxed(&victim->lifo);
     bool any = t != NULL && cc__cas_acq_rel(&victim->lifo, &t, NULL); /* [RQ3] acquire */
     if (any) cc__inject_push(&rt->inject, t);
-    if (share_ring(rt, &victim->begun)) any = true;
-    if (share_ring(rt, &victim->fresh)) any = true;
+    if (share_ring(rt, &victim->begun, CC__LANE_BEGUN)) any = true;
+    if (share_ring(rt, &victim->fresh, CC_PRIORITY_NORMAL)) any = true;
     if (cc__load_relaxed(&victim->post) == NULL) return any;
     struct cc__tasks post = cc__inbox_take(&victim->post);
     for (; (t = cc__tasks_take(&post)) != NULL; any = true) cc__inject_push(&rt->inject, t);

@@ -111,7 +111,7 @@ struct cc__task *cc__worker_pick(struct cc__worker *w) {
     struct cc__task *t = NULL;
     cc__store_relaxed(&w->tick, cc__load_relaxed(&w->tick) + 1);
     if (CC__UNLIKELY(--w->until_look == 0)) {
-        if (CC__UNLIKELY(w->temporary) && cc__grow_step_down(w)) return NULL;
+        if (CC__UNLIKELY(w->temporary) && cc__grow_pick(w, &t)) return t;
         t = look_around(w);
     }
     bool high = CC__UNLIKELY(cc__load_relaxed(&inject->high) > 0);
@@ -133,6 +133,7 @@ struct cc__task *cc__worker_pick(struct cc__worker *w) {
 }
 
 struct cc__task *cc__worker_find(struct cc__worker *w) {
+    if (CC__UNLIKELY(w->express)) return cc__grow_find_begun(w);
     for (;;) {
         struct cc__task *t = cc__worker_pick(w);
         if (CC__UNLIKELY(w->retiring)) {

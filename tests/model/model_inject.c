@@ -13,8 +13,8 @@
  * Break: src/sched/inject.c: for (size_t k = i; k < n; k++) => for (size_t k = i + 1; k < n; k++)
  * Break: src/sched/inject.c: l->first = taken.last->next; => l->first = NULL;
  * Break: src/sched/inject.c: if (l->first == NULL) l->last = &l->first; => ;
- * Break: src/sched/inject.c: if (!cc__mpmc_empty(&q->lane[p].ring) || cc__load_relaxed => if (cc__load_relaxed
- * Break: src/sched/inject.c: .ring) || cc__load_relaxed(&q->lane[p].listed) > 0) return false; => .ring)) return false;
+ * Break: src/sched/inject.c: return cc__mpmc_empty(&l->ring) && cc__load => return cc__load
+ * Break: src/sched/inject.c: return cc__mpmc_empty(&l->ring) && cc__load => return cc__mpmc_empty(&l->ring) || cc__load
  */
 #include "sched/sched.h"
 
@@ -23,7 +23,7 @@
 enum { TASKS = 6, CELL_BITS = 0, CELLS = 1 << CELL_BITS };
 
 static struct cc__runtime runtime;
-static struct cc__mpmc_cell cells[CC__PRIORITIES * CELLS];
+static struct cc__mpmc_cell cells[CC__LANES * CELLS];
 static struct cc__task tasks[TASKS];
 static struct cc__worker workers[2];
 static struct cc__tasks own[2]; /* what workers took in batches */
@@ -79,7 +79,7 @@ static void pushes_many(void) {
     struct cc__task *many[] = {&tasks[2], &tasks[3]};
     prepare(2);
     prepare(3);
-    cc__inject_push_many(&runtime.inject, many, 2);
+    cc__inject_push_many(&runtime.inject, CC_PRIORITY_NORMAL, many, 2);
 }
 static bool take_one(int priority) {
     struct cc__task *t = cc__inject_take(&runtime.inject, priority);

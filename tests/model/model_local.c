@@ -37,7 +37,7 @@ _Thread_local struct cc__worker *cc__current_worker;
 static struct cc__runtime rt;
 static struct cc__worker workers[2];
 static _Atomic uint64_t idle_words[1];
-static struct cc__mpmc_cell cells[CC__PRIORITIES];
+static struct cc__mpmc_cell cells[CC__LANES];
 static struct cc__fiber root, fibers[FIBERS];
 static unsigned fibers_used;
 static _Alignas(CC__CACHE_LINE) char slab[SLAB_BYTES];
@@ -179,9 +179,13 @@ void cc__nursery_children_ended(struct cc_nursery *n, size_t count) {
 void cc__nursery_list(struct cc__task *self) {
     (void)self;
 }
-bool cc__grow_step_down(struct cc__worker *w) {
-    (void)w;
+bool cc__grow_pick(struct cc__worker *w, struct cc__task **t) {
+    (void)w, (void)t;
     return false;
+}
+struct cc__task *cc__grow_find_begun(struct cc__worker *w) {
+    (void)w;
+    return NULL;
 }
 void cc__grow_retired(struct cc__worker *w) {
     (void)w;

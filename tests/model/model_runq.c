@@ -44,8 +44,8 @@ static void take(struct cc__task *t) {
 }
 
 /* The global queue: whatever comes there is taken. */
-void cc__inject_push_many(struct cc__inject *q, struct cc__task *const *many, size_t n) {
-    (void)q;
+void cc__inject_push_many(struct cc__inject *q, int lane, struct cc__task *const *many, size_t n) {
+    (void)q, (void)lane;
     for (size_t i = 0; i < n; i++) take(many[i]);
 }
 

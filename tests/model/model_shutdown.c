@@ -78,6 +78,9 @@ int cc__nursery_cancelled(const struct cc_nursery *n) {
 void cc__nursery_children_ended(struct cc_nursery *n, size_t count) {
     (void)n, (void)count;
 }
+void cc__grow_wake_express(struct cc__runtime *runtime) {
+    (void)runtime;
+}
 void cc__monitor_remove(struct cc__runtime *runtime) {
     (void)runtime;
 }

@@ -75,6 +75,9 @@ bool cc__runq_empty(struct cc__runq *q) {
     (void)q;
     return true;
 }
+void cc__grow_wake_express(struct cc__runtime *runtime) {
+    (void)runtime;
+}
 void cc__monitor_remove(struct cc__runtime *rt) {
     (void)rt;
 }

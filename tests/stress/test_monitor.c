@@ -96,6 +96,32 @@ static void tasks_that_compute_stop_nobody(void **state) {
     }
 }
 
+/* More of them than there may be workers: what was begun still gets one. */
+static void *crowd_of_noise(void *arg) {
+    cc__store_relaxed(&held, 0);
+    cc__store_relaxed(&over, 0);
+    CC_NURSERY(all) {
+        CC_NURSERY(n) {
+            test_must(cc_spawn(n, beats, BEATS) == 0);
+            cc_yield();
+            for (int i = 0; i < 20; i++) test_must(cc_spawn(all, computes) == 0);
+        }
+        cc__store_relaxed(&over, 1);
+    }
+    test_must(cc__load_relaxed(&held) == 20);
+    return arg;
+}
+static void a_crowd_that_computes_stops_no_heartbeat(void **state) {
+    (void)state;
+    for (unsigned workers = 1; workers <= 3; workers++) {
+        cc_runtime *rt = start(&(cc_runtime_attr){.workers = workers, .max_workers = workers + 1, .idle_ms = 20});
+        spawn_join(rt, crowd_of_noise, NULL);
+        assert_true(stats_of(rt).workers <= workers + 2);
+        await_workers(rt, workers);
+        cc_runtime_destroy(rt);
+    }
+}
+
 /* ---- what waits at such a worker ---- */
 
 struct pair {
@@ -245,7 +271,7 @@ static void lesson_35_tasks_as_long_as_a_tick(void **state) {
 }
 
 TEST_MAIN(cmocka_unit_test(lesson_33_tasks_that_sleep_in_the_kernel_stop_nobody),
-          cmocka_unit_test(tasks_that_compute_stop_nobody),
+          cmocka_unit_test(tasks_that_compute_stop_nobody), cmocka_unit_test(a_crowd_that_computes_stops_no_heartbeat),
           cmocka_unit_test(lesson_26_what_it_woke_runs_beside_who_computes_on),
           cmocka_unit_test(lesson_50_timers_of_a_stuck_worker_are_fired),
           cmocka_unit_test(lesson_34_no_more_workers_than_allowed), cmocka_unit_test(workers_go_though_there_is_work),
