@@ -206,5 +206,34 @@ PLACEMENT = Row(
     workers=(2,),
 )
 
+NOISY_NEIGHBOR = Row(
+    "noisy_neighbor",
+    "8 tasks that compute for a second, and one that beats every 5 ms: from beat to beat",
+    metrics=("every", "longest"),
+    peers=(Peer("go", "noisy_neighbor_go.go", **GO, goals={"every": 1.0}, note="preempts by signals"),),
+    rounds=5,
+    workers=(2,),
+)
+
+SYSCALL_KIDNAP = Row(
+    "syscall_kidnap",
+    "100 tasks that sleep in the kernel, and one that beats every 5 ms: from beat to beat",
+    metrics=("every", "longest", "total"),
+    peers=(Peer("go", "syscall_kidnap_go.go", **GO, goals={"every": 1.0}, note="knows its system calls"),),
+    rounds=5,
+    workers=(2,),
+)
+
+CPU_GROWTH = Row(
+    "cpu_growth",
+    "200 blocks of some 10 ms computing each, with workers added while they wait, against none added",
+    metrics=("total",),
+    peers=(
+        Peer("fixed", version=lambda: "ccrt", ours={"BENCH_NO_MONITOR": "1"}, goals={"total": 1.02},
+             note="without a monitor"),
+    ),
+    workers=(2,),
+)
+
 ROWS = (SWITCH, YIELD, MANY, YIELD_MN, SPAWN_BATCH, SPAWN_JOIN, NURSERY, SLEEP_1M, PARKED_1M, STARTUP, WAKE_LATENCY,
-        PLACEMENT)
+        PLACEMENT, NOISY_NEIGHBOR, SYSCALL_KIDNAP, CPU_GROWTH)

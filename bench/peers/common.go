@@ -7,9 +7,46 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
+
+// A heart that beats every five milliseconds, as long as others let it: how far apart its beats were.
+const beatEvery = 5 * time.Millisecond
+
+type heart struct {
+	stop          int32
+	beats         int
+	longest, took time.Duration
+}
+
+func (h *heart) beat(done chan bool) {
+	start := time.Now()
+	last := start
+	for atomic.LoadInt32(&h.stop) == 0 {
+		time.Sleep(beatEvery)
+		now := time.Now()
+		if now.Sub(last) > h.longest {
+			h.longest = now.Sub(last)
+		}
+		last = now
+		h.beats++
+	}
+	h.took = time.Since(start)
+	done <- true
+}
+
+func (h *heart) report() {
+	check(h.beats > 0, "it never beat")
+	fmt.Printf("every %.6g ms\nlongest %.6g ms\n", float64(h.took.Nanoseconds())/1e6/float64(h.beats),
+		float64(h.longest.Nanoseconds())/1e6)
+}
+
+// Keep the compiler from leaving out what made x.
+var kept uint64
+
+func sink(x uint64) { atomic.StoreUint64(&kept, x) }
 
 // Warm up, then do run(count) so many times: how long the quickest took.
 func quickestNs(run func(int), count, times int) float64 {
