@@ -13,6 +13,7 @@
 #include "ccrt/async.h"
 #include "ccrt/blocking.h"
 #include "ccrt/combine.h"
+#include "ccrt/debug.h"
 #include "ccrt/defs.h"
 #include "ccrt/error.h"
 #include "ccrt/lambda.h"

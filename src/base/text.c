@@ -42,12 +42,16 @@ void cc__text_hex(struct cc__text *t, uintptr_t n) {
     text_number(t, n, 16);
 }
 
-void cc__text_print(const struct cc__text *t) {
+void cc__text_write(const struct cc__text *t, int fd) {
     int saved = errno; /* the interrupted code's, when called from a signal handler */
     for (size_t at = 0; at < t->len;) {
-        ssize_t n = write(STDERR_FILENO, t->buf + at, t->len - at);
+        ssize_t n = write(fd, t->buf + at, t->len - at);
         if (n == 0 || (n < 0 && errno != EINTR)) break; /* no progress, or none to hope for */
         if (n > 0) at += (size_t)n;
     }
     errno = saved;
+}
+
+void cc__text_print(const struct cc__text *t) {
+    cc__text_write(t, STDERR_FILENO);
 }

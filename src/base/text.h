@@ -17,7 +17,8 @@ void cc__text_str(struct cc__text *t, const char *s);
 void cc__text_dec(struct cc__text *t, uint64_t n);
 void cc__text_hex(struct cc__text *t, uintptr_t n); /* with 0x */
 
-/* Write it to stderr, all of it, past EINTR. Async-signal-safe; preserves errno. */
+/* Write it to a descriptor, all of it, past EINTR; print: to stderr. Async-signal-safe; both preserve errno. */
+void cc__text_write(const struct cc__text *t, int fd);
 void cc__text_print(const struct cc__text *t);
 
 #endif /* CC__BASE_TEXT_H */

@@ -31,8 +31,14 @@ struct cc__fiber {
     uint64_t serial;  /* "fiber 7" in reports; 0: a root */
     const char *name; /* or NULL; borrowed from the layer above */
 
+    uintptr_t waits_for; /* for reports: the node of the wait it was left for last, or CC__WAITS_FLAG and a flag */
+    int64_t since_ns;    /* and about when that was */
+
     struct cc__hook_state hook;
 };
+
+/* In waits_for: it waits without a node, until the flag at the address beside this bit changes. */
+#define CC__WAITS_FLAG ((uintptr_t)1)
 
 /* Make the calling thread able to switch: give it a root and a stack to report faults on. Repeating
  * it is cheap. Undone when the thread ends.

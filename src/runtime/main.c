@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* CC_MAIN: the program's main function as a task, on a stack as large as the system gives a main thread.
  *
- * Prev: runtime/shutdown.c */
+ * Prev: runtime/quit.c */
 #include <ccrt/main.h>
 
 #include "../fiber/stack.h"
 #include "../plat/thread.h"
 
+#include <ccrt/debug.h>
 #include <ccrt/error.h>
 #include <ccrt/task.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -32,7 +34,8 @@ int cc_run_main(int (*fn)(int argc, char **argv), int argc, char **argv) {
                          .stack_bytes = limit == 0 || limit > CC__STACK_BYTES_MAX ? STACK_DEFAULT : limit};
     cc_task t;
     void *result = NULL;
-    int rc = cc_task_spawn(&t, &attr, program_run, &p);
+    (void)cc_dump_on_signal(SIGQUIT);                     /* where it does not work, the program can do without */
+    int rc = (cc_task_spawn)(&t, &attr, program_run, &p); /* the function: the place here says nothing */
     if (rc == 0) rc = cc_task_join(t, &result);
     if (rc != 0) {
         fprintf(stderr, "ccrt: the program could not start: %s\n", cc_strerror(rc));

@@ -8,18 +8,18 @@
  * write to it: to cancel, all records there are in the process are told, and who is not under what was cancelled goes
  * on waiting.
  *
- * Prev: runtime/runtime.c  Next: runtime/main.c */
+ * Prev: runtime/runtime.c  Next: runtime/report.h */
 #include "runtime.h"
 
 #include "../base/assert.h"
-#include "../base/text.h"
 #include "../plat/clock.h"
 #include "../plat/futex.h"
 #include "../plat/thread.h"
+#include "report.h"
 
 #include <errno.h>
 
-enum { POLL_MIN_NS = 20000, POLL_MAX_NS = 2000000, MS = 1000000, REPORT_MAX = 20 };
+enum { POLL_MIN_NS = 20000, POLL_MAX_NS = 2000000, MS = 1000000 };
 
 /* Whether every task that was spawned has ended. */
 static bool all_ended(struct cc__runtime *rt) {
@@ -63,69 +63,6 @@ static void close_and_cancel(struct cc__runtime *rt) {
     cc__task_each(tell, NULL);
 }
 
-/* ---- who did not end ---- */
-
-struct report {
-    struct cc__runtime *rt;
-    unsigned lines, more;
-};
-
-/* One line about a task, if it lives. The joiners' lock keeps it, and its name, from going; a record that is being set
- * up is read as it is, which only a report may do. */
-CC__HOOKS_UNCHECKED static bool describe(struct cc__task *t, struct cc__runtime *rt, struct cc__text *text) {
-    cc__waitlist_lock(&t->joiners);
-    uint64_t c = cc__load_relaxed(&t->control), state = c & CC__CONTROL_STATE;
-    const struct cc_site *site = t->site;
-    bool live = (state == CC__ACTIVE || state == CC__PARKED) && (c & CC__CONTROL_THREAD) == 0 && t->runtime == rt;
-    if (live) {
-        cc__text_str(text, "ccrt: shutdown: task ");
-        cc__text_dec(text, t->serial);
-        const char *name = cc__task_label(t);
-        if (name != NULL) {
-            cc__text_str(text, " \"");
-            cc__text_str(text, name);
-            cc__text_str(text, "\"");
-        }
-        if (site != NULL) {
-            cc__text_str(text, ", spawned at ");
-            cc__text_str(text, site->file);
-            cc__text_str(text, ":");
-            cc__text_dec(text, (uint64_t)site->line);
-            cc__text_str(text, ",");
-        }
-        cc__text_str(text, state == CC__PARKED ? " waits\n" : " runs\n");
-    }
-    cc__waitlist_unlock(&t->joiners);
-    return live;
-}
-
-static void report_one(struct cc__task *t, void *arg) {
-    struct report *r = arg;
-    char line[256];
-    struct cc__text text = cc__text_on(line, sizeof line);
-    if (!describe(t, r->rt, &text)) return;
-    if (r->lines < REPORT_MAX) {
-        cc__text_print(&text);
-        r->lines++;
-    } else {
-        r->more++;
-    }
-}
-
-static void report(struct cc__runtime *rt) {
-    struct report r = {.rt = rt};
-    cc__task_each(report_one, &r);
-    if (r.more == 0) return;
-    char line[80];
-    struct cc__text text = cc__text_on(line, sizeof line);
-    cc__text_str(&text, "ccrt: shutdown: and ");
-    cc__text_dec(&text, r.more);
-    cc__text_str(&text, " more\n");
-    cc__text_print(&text);
-}
-
-/* ---- the end ---- */
-
 void cc__runtime_stop_workers(struct cc__runtime *rt, unsigned started) {
     cc__store_release(&rt->stopping, 1);
     cc__idle_wake_all(rt);
@@ -143,7 +80,7 @@ int cc_runtime_shutdown(cc_runtime *rt, int64_t wait_ms, int64_t cancelled_ms) {
     if (!await_all(core, wait_ms)) {
         close_and_cancel(core);
         if (!await_all(core, cancelled_ms)) {
-            report(core);
+            cc__dump_left(core);
             return -ETIMEDOUT;
         }
     }

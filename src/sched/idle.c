@@ -183,7 +183,10 @@ bool cc__idle_sleep(struct cc__worker *w) {
     int64_t timer = next_timer(rt);
     bool stay = cc__load_acquire(&rt->stopping) != 0 || cc__steal_anything(w), tired = false;
     int64_t now = cc__choice_now();
-    if (!stay && timer > now) tired = sleep_until_woken(w, now, timer);
+    if (!stay && timer > now) {
+        tired = sleep_until_woken(w, now, timer);
+        cc__coarse_set(rt, cc__choice_now()); /* nobody may have told the time meanwhile */
+    }
     if (claim_self(w)) {
         cc__store_relaxed(&w->asleep, 0);
         if (tired && can_retire(w)) return false;

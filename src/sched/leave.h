@@ -12,13 +12,15 @@
 #include "../plat/futex.h"
 #include "sched.h"
 
-/* Leave the running task; returns when it runs again, perhaps on another worker. */
-static inline void cc__run_leave(struct cc__worker *w, enum cc__left left) {
+/* Leave the running task; returns when it runs again, perhaps on another worker. waits_for: see fiber.h. */
+static inline void cc__run_leave(struct cc__worker *w, enum cc__left left, uintptr_t waits_for) {
     if (CC__UNLIKELY(w->over != NULL)) cc__finish_tell(w);
     struct cc__task *self = cc__load_relaxed(&w->current), *next = cc__worker_pick(w);
     if (next == NULL && left == CC__LEFT_YIELDING && !w->retiring) return; /* nobody else wants to run */
     struct cc__fiber *from = cc__fiber_current(), *to = cc__run_next_fiber(w, next);
     self->fiber = from;
+    from->waits_for = waits_for;
+    from->since_ns = cc__load_relaxed(&w->since_ns); /* when the next one began */
     w->left = left;
     w->left_task = self;
     cc__fiber_switch(from, to);
@@ -26,12 +28,12 @@ static inline void cc__run_leave(struct cc__worker *w, enum cc__left left) {
 }
 
 /* Wait for an unpark, or for nothing. */
-static inline void cc__park(struct cc__task *self) {
+static inline void cc__park(struct cc__task *self, uintptr_t waits_for) {
     if (cc__state_take_note(self)) return;
     if (CC__LIKELY(self->fn != NULL))
-        cc__run_leave(cc__worker_current(), CC__LEFT_PARKING);
+        cc__run_leave(cc__worker_current(), CC__LEFT_PARKING, waits_for);
     else
-        cc__thread_park(self, CC__NO_DEADLINE);
+        cc__thread_park(self, CC__NO_DEADLINE, waits_for);
 }
 
 /* Wait until a wait is decided. */
@@ -40,7 +42,7 @@ static inline enum cc__outcome cc__wait_for_ever(struct cc__wait *w) {
     enum cc__outcome outcome;
     while ((outcome = cc__wait_outcome(w)) == CC__PENDING) {
         if (CC__UNLIKELY(cc__state_take_cancel(self))) cc__cancel_pass_on(self);
-        cc__park(self);
+        cc__park(self, (uintptr_t)w);
     }
     return outcome;
 }

@@ -41,6 +41,8 @@ static CC__COLD struct cc__task *thread_record(struct cc__fiber *root) {
         return NULL;
     }
     cc__state_set_thread(t);
+    t->fiber = root;
+    t->serial = (uint32_t)cc__thread_id();
     root->task = t;
     return t;
 }
@@ -52,7 +54,10 @@ struct cc__task *cc__self(void) {
     return CC__LIKELY(f->task != NULL) ? f->task : thread_record(f);
 }
 
-void cc__thread_park(struct cc__task *self, int64_t deadline_ns) {
+void cc__thread_park(struct cc__task *self, int64_t deadline_ns, uintptr_t waits_for) {
+    struct cc__fiber *f = self->fiber; /* for reports; a sleep by the kernel, so the clock may be read */
+    f->waits_for = waits_for;
+    f->since_ns = cc__now_ns();
     if (!cc__state_park(self)) return;
     for (;;) {
         uint32_t now = cc__load_acquire(state_word(self));
@@ -115,7 +120,7 @@ static enum cc__outcome thread_wait(struct cc__wait *w, int64_t deadline_ns) {
     enum cc__outcome outcome;
     while ((outcome = cc__wait_outcome(w)) == CC__PENDING) {
         if (cc__state_take_cancel(w->task)) cc__cancel_pass_on(w->task);
-        if (!cc__state_take_note(w->task)) cc__thread_park(w->task, deadline_ns);
+        if (!cc__state_take_note(w->task)) cc__thread_park(w->task, deadline_ns, (uintptr_t)w);
         if (deadline_ns != CC__NEVER && cc__now_ns() >= deadline_ns) cc__wait_decide(w->task, w->epoch, CC__TIMED_OUT);
     }
     return outcome;
@@ -154,7 +159,7 @@ void cc_priv_park_if(const void *flag, int expected) {
     CC_CHECK(self != NULL, "no memory to let this thread wait");
     /* Acquire: pairs with the release store that who unparks made to the flag before. */
     if (cc__load_acquire((const _Atomic int *)flag) == expected)
-        cc__park(self);
+        cc__park(self, (uintptr_t)flag | CC__WAITS_FLAG);
     else
         cc__run_operation();
 }

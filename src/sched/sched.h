@@ -107,6 +107,7 @@ struct cc__worker {
     uint32_t until_look;    /* picks until the next look at what is not local */
     uint32_t look_every;    /* of late */
     uint64_t looked;        /* when that was, in cycles */
+    uint64_t clocked;       /* and when it last told the time */
     struct cc__fiber *root; /* the thread's own stack, where it searches and sleeps */
     struct cc__task *next;  /* handed over by a task that ends: it goes first */
     enum cc__left left;
@@ -135,6 +136,7 @@ struct cc__worker {
     _Atomic uint32_t blocking;        /* 1 + the tick whose task says that it blocks.  W: owner.  R: the monitor */
     _Atomic int place;                /* enum cc__place.  W: the monitor; itself, when it ends.  [MN1] */
     struct cc__task *_Atomic current; /* the task it runs, or NULL.  W: owner.  R: itself, reports */
+    _Atomic int64_t since_ns;         /* about when it began to.  W: owner.  R: reports */
 
     /* What others touch, each on lines of its own. */
     struct cc__task *_Atomic lifo __attribute__((aligned(CC__FALSE_SHARING))); /* W: owner; thieves by CAS. [RQ3] */
@@ -155,6 +157,8 @@ _Static_assert(offsetof(struct cc__worker, fresh) % CC__FALSE_SHARING == 0, "the
 _Static_assert(offsetof(struct cc__worker, mail) % CC__FALSE_SHARING == 0, "the inboxes");
 _Static_assert(offsetof(struct cc__worker, asleep) % CC__FALSE_SHARING == 0, "the word it sleeps on");
 _Static_assert(sizeof(struct cc__worker) % CC__FALSE_SHARING == 0, "and the next worker");
+_Static_assert(offsetof(struct cc__worker, since_ns) == offsetof(struct cc__worker, current) + sizeof(void *),
+               "a report reads both at once");
 
 /* Temporary workers: what is allowed, and how many there are. */
 struct cc__growth {
@@ -180,8 +184,9 @@ struct cc__runtime {
     unsigned stack_class;
     bool round_robin; /* new tasks go to the workers in turn */
     bool no_stealing;
-    _Atomic int closed;    /* no more tasks.  W: shutdown.  R: who spawns.  [SD2] */
-    _Atomic int cancelled; /* all its tasks are.  W: shutdown.  R: any.  [CN2] */
+    _Atomic int closed;        /* no more tasks.  W: shutdown.  R: who spawns.  [SD2] */
+    _Atomic int cancelled;     /* all its tasks are.  W: shutdown.  R: any.  [CN2] */
+    _Atomic int64_t coarse_ns; /* the time, or a little before it: for reports.  W: who reads the clock.  R: all */
     struct cc__worker *workers;
     struct cc__inject inject;
     struct cc__bits idle; /* workers asleep or about to be.  [ID1] */
@@ -209,6 +214,11 @@ static inline const char *cc__task_label(const struct cc__task *t) {
 /* One more; only its owner writes it, so no read-modify-write is needed. */
 static inline void cc__count(_Atomic uint64_t *counter) {
     cc__store_relaxed(counter, cc__load_relaxed(counter) + 1);
+}
+
+/* The time is known here: it may be of use to others. */
+static inline void cc__coarse_set(struct cc__runtime *rt, int64_t now_ns) {
+    cc__store_relaxed(&rt->coarse_ns, now_ns);
 }
 
 /* The record of whoever runs here: a task's, or this plain thread's, made on first use.
@@ -322,7 +332,7 @@ void cc__run_operation(void); /* one completed without waiting: now and then it 
 
 /* park.c */
 void cc__unpark(struct cc__task *t, uint32_t generation);
-void cc__thread_park(struct cc__task *self, int64_t deadline_ns);
+void cc__thread_park(struct cc__task *self, int64_t deadline_ns, uintptr_t waits_for);
 enum cc__outcome cc__wait_for(struct cc__wait *w, int64_t deadline_ns);
 /* Decide the wait of a node that was taken off its list; a task is to run next on this worker. */
 void cc__wake_next(struct cc__worker *w, struct cc__wait *node, enum cc__outcome outcome);

@@ -166,7 +166,7 @@ int cc_task_spawn_many(cc_task *out, size_t count, void *(*fn)(void *), void *co
 void cc_yield(void) {
     struct cc__worker *w = cc__worker_current();
     if (w != NULL && cc__load_relaxed(&w->current) != NULL)
-        cc__run_leave(w, CC__LEFT_YIELDING);
+        cc__run_leave(w, CC__LEFT_YIELDING, 0);
     else
         cc__thread_yield();
 }

@@ -86,6 +86,10 @@ bool cc__wait_contested(const struct cc__wait *w) {
     return (cc__load_relaxed(&w->task->outcome) & CONTESTED) != 0;
 }
 
+bool cc__wait_is_of(const struct cc__wait *copy, struct cc__task *t) {
+    return copy->task == t && copy->epoch == cc__load_relaxed(&t->outcome) >> OUTCOME_BITS;
+}
+
 /* From pending, of any kind, to an outcome. */
 static bool decide(struct cc__task *t, uint64_t now, enum cc__outcome outcome) {
     uint64_t decided = now | (uint64_t)outcome; /* pending is 0 */

@@ -53,6 +53,8 @@ void cc__wait_begin(struct cc__wait *w, struct cc__task *self, enum cc__deciders
 bool cc__wait_contested(const struct cc__wait *w);
 /* Decide the wait a task is in, if it is in one that allows that. True: the caller unparks it. */
 bool cc__wait_cancel(struct cc__task *t);
+/* For reports: whether a node, or the copy of what may have been one, is of the wait that t is in. */
+bool cc__wait_is_of(const struct cc__wait *copy, struct cc__task *t);
 /* How it was decided, or CC__PENDING. */
 enum cc__outcome cc__wait_outcome(const struct cc__wait *w);
 /* Decide somebody's wait. True: it was this call that did; the caller unparks the task. */

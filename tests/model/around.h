@@ -39,6 +39,7 @@ static void all_begin(bool as_tasks) {
     for (int i = 0; i < MC_THREADS; i++) {
         struct me *me = &mine[i];
         me->fiber.task = &me->task;
+        me->task.fiber = &me->fiber;
         me->fiber.hooks = CC__HOOK_TSAN; /* a switch is a call of ours */
         me->task.runtime = me->worker.runtime = &rt;
         mc_sem_init(&me->run_queue, 0);

@@ -56,6 +56,7 @@ static const struct field {
     FIELD("turns", round_robin),
     FIELD("closed", closed),
     FIELD("cancelled", cancelled),
+    FIELD("time", coarse_ns),
     FIELD("workers", workers),
     FIELD("high", inject.high),
     FIELD("lanes", inject.lane),
@@ -296,8 +297,8 @@ const struct mc_scenario mc_scenarios[] = {
      setup_yield,
      {worker},
      check,
-     .outcomes = "workers,class,high,idle,searching"},
+     .outcomes = "workers,class,time,high,idle,searching"},
     {"wake", setup_wake, {worker}, check, .outcomes = "nothing"},
-    {"join, with the end of the other", setup_join, {worker}, check, .outcomes = "class,high"},
+    {"join, with the end of the other", setup_join, {worker}, check, .outcomes = "class,time,high"},
     {0},
 };

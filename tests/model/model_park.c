@@ -321,6 +321,7 @@ static void begin(enum how waits) {
 static void thread_begin(enum how waits) {
     how = waits;
     fiber.task = &task;
+    task.fiber = &fiber;
     cc__state_begin(&task);
     cc__state_set_thread(&task);
     for (int i = 0; i < 2; i++) cc__timers_init(&workers[i].timers, 0);

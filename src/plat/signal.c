@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* Signals. A handler runs in the middle of anything, so all it does here is to call a function that says so of itself.
+ *
+ * Prev: plat/fault.c  Next: fiber/ctx.h */
+#include "signal.h"
+
+#include "../base/atomic.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+/* W: who takes a signal, before its handler is in place.  R: the handler. All takers write the same. */
+static void (*_Atomic handler_fn)(void);
+static _Atomic int handler_pid;
+
+static void handler(int signo) {
+    int saved = errno;
+    if (getpid() == cc__load_relaxed(&handler_pid)) {
+        void (*fn)(void) = cc__load_relaxed(&handler_fn);
+        fn();
+    } else { /* a child, which has none of our threads; it comes again when this returns */
+        signal(signo, SIG_DFL);
+        raise(signo);
+    }
+    errno = saved;
+}
+
+int cc__signal_take(int signo, void (*fn)(void)) {
+    struct sigaction ours, now;
+    int saved = errno, rc = 0;
+    if (sigaction(signo, NULL, &now) != 0) {
+        rc = -EINVAL;
+    } else if ((now.sa_flags & SA_SIGINFO) != 0 || now.sa_handler != SIG_DFL) {
+        rc = (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == handler ? 0 : -EBUSY;
+    } else {
+        cc__store_relaxed(&handler_fn, fn);
+        cc__store_relaxed(&handler_pid, getpid());
+        memset(&ours, 0, sizeof ours);
+        ours.sa_handler = handler;
+        ours.sa_flags = SA_RESTART | SA_ONSTACK;
+        sigfillset(&ours.sa_mask);
+        if (sigaction(signo, &ours, NULL) != 0) rc = -EINVAL;
+    }
+    errno = saved;
+    return rc;
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/* What can be known of a task without stopping it.
+ *
+ *   1. its control word: nothing lives here, or it is ACTIVE: that is all; or PARKED:
+ *   2. a copy of its record, of its fiber's, of the node of its wait, and of its stack's words
+ *   3. its control word again: the same, so it was parked all the time, or parked again: then the copies may be of two
+ *      waits. A node is only believed if it says that it is of this task's present wait.
+ *
+ * Records are never unmapped and may be read at any time. All else may be gone by now, and is copied by the kernel, which
+ * does not fault: fibers, stacks, names, sites, runtimes. No lock is taken, so nobody is held up, and a task that was
+ * stopped in the middle of something does not stop the report.
+ *
+ * Prev: runtime/report.h  Next: runtime/dump.c */
+#include "report.h"
+
+#include "../base/assert.h"
+#include "../fiber/backtrace.h"
+#include "../plat/clock.h"
+#include "../plat/peek.h"
+
+#include <string.h>
+
+enum { RUNTIMES = 64, MS = 1000000, SECOND = 1000 };
+
+/* ---- who runs ---- */
+
+/* What workers ran when their runtime was first met: filled by whoever has the lock of dump.c. */
+static struct running {
+    const struct cc__task *task;
+    int64_t since_ns;
+    unsigned worker;
+} running[CC__WORKERS_MAX];
+static unsigned running_count;
+static const struct cc__runtime *runtimes[RUNTIMES];
+static char runtime_names[RUNTIMES][sizeof((struct cc__runtime *)0)->name];
+static unsigned runtime_count;
+
+void cc__report_begin(void) {
+    running_count = runtime_count = 0;
+}
+
+static unsigned runtime_meet(const struct cc__runtime *rt) {
+    static _Alignas(CC__FALSE_SHARING) struct cc__runtime copy;
+    unsigned at = 0;
+    while (at < runtime_count && runtimes[at] != rt) at++;
+    if (at < runtime_count || at == RUNTIMES) return at;
+    runtimes[runtime_count++] = rt;
+    runtime_names[at][0] = 0;
+    if (!cc__peek((void *)&copy, rt, sizeof copy)) return at;
+    memcpy(runtime_names[at], copy.name, sizeof copy.name - 1);
+    for (unsigned i = 0; i < copy.worker_count && running_count < CC__WORKERS_MAX; i++) {
+        struct {
+            const struct cc__task *task;
+            int64_t since_ns;
+        } now;
+        if (!cc__peek(&now, (const char *)&copy.workers[i] + offsetof(struct cc__worker, current), sizeof now)) break;
+        if (now.task != NULL) running[running_count++] = (struct running){now.task, now.since_ns, i + 1};
+    }
+    return at;
+}
+
+/* ---- copies ---- */
+
+typedef uint64_t __attribute__((may_alias)) word;
+
+/* Read as it is, which only a report may do. */
+CC__HOOKS_UNCHECKED static void copy_record(struct cc__task *to, const struct cc__task *from) {
+    const volatile word *source = (const volatile word *)(const void *)from;
+    word *target = (word *)(void *)to;
+    for (size_t i = 0; i < sizeof *to / sizeof *target; i++) target[i] = source[i];
+}
+
+/* Its name, or its function as the spawn had it; and where that was. */
+static void take_label(const struct cc__task *copy, struct cc__report *out) {
+    struct cc_site site;
+    out->site = copy->site;
+    if (copy->has_name) cc__peek_text(out->name, sizeof out->name, copy->name);
+    if (copy->site == NULL || !cc__peek(&site, copy->site, sizeof site)) return;
+    if (!copy->has_name && site.what != NULL) cc__peek_text(out->name, sizeof out->name, site.what);
+    if (site.file != NULL) cc__peek_text(out->file, sizeof out->file, site.file);
+    out->line = site.line;
+}
+
+/* A task that another waits for. */
+static void take_object(const struct cc__task *t, struct cc__report *out) {
+    struct cc__task copy;
+    struct cc__report other = {0};
+    if (!cc__peek((void *)&copy, t, sizeof copy)) return;
+    take_label(&copy, &other);
+    out->object_serial = copy.serial;
+    memcpy(out->object_name, other.name, sizeof other.name);
+}
+
+static void take_wait(struct cc__task *t, const struct cc__fiber *fiber, struct cc__report *out) {
+    struct cc__wait wait;
+    out->since_ns = fiber->since_ns;
+    if ((fiber->waits_for & CC__WAITS_FLAG) != 0) {
+        strcpy(out->reason, "park_if");
+        out->object = fiber->waits_for & ~CC__WAITS_FLAG;
+    } else if (fiber->waits_for != 0 && cc__peek(&wait, (const void *)fiber->waits_for, sizeof wait) &&
+               cc__wait_is_of(&wait, t)) {
+        if (wait.reason != NULL) cc__peek_text(out->reason, sizeof out->reason, wait.reason);
+        out->object = (uintptr_t)wait.object;
+        if (strcmp(out->reason, "join") == 0) take_object(wait.object, out);
+    }
+}
+
+static void take_running(const struct cc__task *t, struct cc__report *out) {
+    for (unsigned i = 0; i < running_count; i++) {
+        if (running[i].task != t) continue;
+        out->doing = CC__RUNS;
+        out->worker = running[i].worker;
+        out->since_ns = running[i].since_ns;
+    }
+}
+
+/* A task that waits: what for, and where. */
+static void take_parked(struct cc__task *t, const struct cc__task *copy, bool stack, struct cc__report *out) {
+    struct cc__fiber fiber;
+    bool thread = copy->fn == NULL;
+    out->doing = thread ? CC__THREAD_WAITS : CC__WAITS;
+    if (copy->fiber == NULL || !cc__peek((void *)&fiber, copy->fiber, sizeof fiber)) return;
+    take_wait(t, &fiber, out);
+    if (stack && !thread) out->depth = (unsigned)cc__backtrace(&fiber, out->pc, CC__REPORT_FRAMES);
+}
+
+/* 1 to 3. False: it changed meanwhile, to *now. */
+static bool take(struct cc__task *t, uint64_t *now, bool stack, struct cc__report *out) {
+    struct cc__task copy;
+    uint64_t before = *now;
+    copy_record(&copy, t);
+    *out = (struct cc__report){.serial = copy.serial, .runtime = copy.runtime, .doing = CC__READY};
+    if (copy.fn != NULL && copy.runtime != NULL) {
+        out->function = copy.body != NULL ? (uintptr_t)copy.body : (uintptr_t)copy.fn;
+        take_label(&copy, out);
+        unsigned rt = runtime_meet(copy.runtime);
+        if (rt < RUNTIMES && strcmp(runtime_names[rt], "ccrt") != 0)
+            memcpy(out->runtime_name, runtime_names[rt], sizeof out->runtime_name);
+    }
+    if ((before & CC__CONTROL_STATE) == CC__PARKED)
+        take_parked(t, &copy, stack, out);
+    else
+        take_running(t, out);
+    *now = cc__load_acquire(&t->control); /* [TS3] as below */
+    return *now == before;
+}
+
+/* Whether it is one to speak of: a task that lives, or a thread that waits. */
+static bool shown(uint64_t control) {
+    uint64_t state = control & CC__CONTROL_STATE;
+    return state == CC__PARKED || (state == CC__ACTIVE && (control & CC__CONTROL_THREAD) == 0);
+}
+
+bool cc__report_take(struct cc__task *t, bool stack, struct cc__report *out) {
+    enum { TRIES = 4 };
+    uint64_t now = cc__load_acquire(&t->control); /* [TS3] acquire: PARKED says that the stack is quiet */
+    for (unsigned i = 0; i < TRIES && shown(now); i++)
+        if (take(t, &now, stack, out)) return true;
+    if (!shown(now)) return false;
+    out->doing = CC__READY; /* it wakes and waits all the time */
+    out->reason[0] = 0;
+    out->depth = 0;
+    out->since_ns = 0;
+    return true;
+}
+
+/* ---- words ---- */
+
+void cc__report_name(struct cc__text *text, const struct cc__report *r) {
+    if (r->name[0] != 0) {
+        cc__text_str(text, " \"");
+        cc__text_str(text, r->name);
+        cc__text_str(text, "\"");
+    }
+    if (r->runtime_name[0] != 0) {
+        cc__text_str(text, " of ");
+        cc__text_str(text, r->runtime_name);
+    }
+}
+
+void cc__report_wait(struct cc__text *text, const struct cc__report *r, bool object) {
+    if (r->reason[0] == 0) return;
+    cc__text_str(text, " (");
+    cc__text_str(text, r->reason);
+    if (object && r->object_serial != 0) {
+        cc__text_str(text, " of task ");
+        cc__text_dec(text, r->object_serial);
+        if (r->object_name[0] != 0) {
+            cc__text_str(text, " \"");
+            cc__text_str(text, r->object_name);
+            cc__text_str(text, "\"");
+        }
+    } else if (object && r->object != 0) {
+        cc__text_str(text, " on ");
+        cc__text_hex(text, r->object);
+    }
+    cc__text_str(text, ")");
+}
+
+static void duration(struct cc__text *text, int64_t ns) {
+    static const struct {
+        int64_t below_ms, ms;
+        const char *unit;
+    } units[] = {{SECOND, 1, " ms"},
+                 {120 * SECOND, SECOND, " s"},
+                 {120 * 60 * SECOND, 60 * SECOND, " min"},
+                 {(int64_t)48 * 3600 * SECOND, 3600 * SECOND, " h"},
+                 {INT64_MAX, (int64_t)24 * 3600 * SECOND, " days"}};
+    int64_t ms = ns < 0 ? 0 : ns / MS;
+    size_t i = 0;
+    while (ms >= units[i].below_ms) i++;
+    cc__text_dec(text, (uint64_t)(ms / units[i].ms));
+    cc__text_str(text, units[i].unit);
+}
+
+void cc__report_age(struct cc__text *text, int64_t least_ns, int64_t most_ns) {
+    enum { ALIKE = 4 }; /* a quarter more is the same */
+    cc__text_str(text, " for about ");
+    duration(text, least_ns);
+    if (most_ns - least_ns < SECOND * (int64_t)MS / 10 || (most_ns - least_ns) * ALIKE < least_ns) return;
+    cc__text_str(text, " to ");
+    duration(text, most_ns);
+}
+
+void cc__report_site(struct cc__text *text, const struct cc__report *r) {
+    if (r->file[0] == 0) return;
+    cc__text_str(text, ", spawned at ");
+    cc__text_str(text, r->file);
+    cc__text_str(text, ":");
+    cc__text_dec(text, (uint64_t)(unsigned)r->line);
+}
+
+void cc__report_line(struct cc__text *text, const struct cc__report *r, int64_t now_ns) {
+    static const char *const verb[] = {
+        [CC__RUNS] = " runs", [CC__WAITS] = " waits", [CC__READY] = " is ready", [CC__THREAD_WAITS] = " waits"};
+    cc__text_str(text, r->doing == CC__THREAD_WAITS ? "thread " : "task ");
+    cc__text_dec(text, r->serial);
+    cc__report_name(text, r);
+    cc__text_str(text, verb[r->doing]);
+    if (r->doing == CC__RUNS) {
+        cc__text_str(text, " on worker ");
+        cc__text_dec(text, r->worker);
+    }
+    cc__report_wait(text, r, true);
+    if (r->since_ns != 0) cc__report_age(text, now_ns - r->since_ns, now_ns - r->since_ns);
+    cc__report_site(text, r);
+}
