@@ -6,9 +6,9 @@
  *   3. its control word again: the same, so it was parked all the time, or parked again: then the copies may be of two
  *      waits. A node is only believed if it says that it is of this task's present wait.
  *
- * Records are never unmapped and may be read at any time. All else may be gone by now, and is copied by the kernel, which
- * does not fault: fibers, stacks, names, sites, runtimes. No lock is taken, so nobody is held up, and a task that was
- * stopped in the middle of something does not stop the report.
+ * Records are never unmapped and may be read at any time. All else may be gone by now, and is copied by the kernel,
+ * which does not fault: fibers, stacks, names, sites, runtimes. No lock is taken, so nobody is held up, and a task that
+ * was stopped in the middle of something does not stop the report.
  *
  * Prev: runtime/report.h  Next: runtime/dump.c */
 #include "report.h"

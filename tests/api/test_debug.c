@@ -12,21 +12,21 @@
 #include <sys/mman.h>
 
 static _Atomic int go, spinning;
-static int after_calls;
+static _Atomic int after_calls;
 
 #define FRAME __attribute__((noinline)) static
 
 FRAME void waits_in_sleep(void) {
     cc_sleep_ms(600000);
-    after_calls++;
+    cc__add_relaxed(&after_calls, 1);
 }
 FRAME void waits_in_park(void) {
     while (cc__load_acquire(&go) == 0) cc_park_if(&go, 0);
-    after_calls++;
+    cc__add_relaxed(&after_calls, 1);
 }
 FRAME void waits_in_join(cc_task t) {
     cc_task_join(t, NULL);
-    after_calls++;
+    cc__add_relaxed(&after_calls, 1);
 }
 
 static void *sleeper(void *arg) {
@@ -53,7 +53,7 @@ CC_TASK(child, (int, ms)) {
 static void *nurse(void *arg) {
     CC_NURSERY(n) {
         cc_spawn(n, child, 600000);
-        after_calls++;
+        cc__add_relaxed(&after_calls, 1);
     }
     return arg;
 }
@@ -287,8 +287,10 @@ static void by_signal(void *unused) {
     _exit(cc_run_main(program, 42, NULL));
 }
 
+/* TSan hands a signal on when the thread it came to calls libc next, which may be never. */
 static void quit_has_it_written(void **state) {
     (void)state;
+    if (TEST_TSAN) return;
     char err[4096];
     int status = test_in_child(by_signal, NULL, err, sizeof err);
     assert_true(WIFEXITED(status));
@@ -325,6 +327,7 @@ static void forks_and_quits(void *unused) {
 
 static void the_programs_handler_stays(void **state) {
     (void)state;
+    if (TEST_TSAN) return;
     char err[4096];
     int status = test_in_child(with_own_handler, NULL, err, sizeof err);
     assert_true(WIFEXITED(status));

@@ -31,6 +31,8 @@ check_files() {
         cmake/ccrt/ccrtConfig.cmake cmake/ccrt/ccrtConfigVersion.cmake cmake/ccrt/ccrtTargets.cmake; do
         [ -f "$libdir/$file" ] || fail "$file was not installed"
     done
+    file=share/gdb/auto-load$libdir/libccrt.so.$version-gdb.py
+    cmp -s "$source/tools/gdb/ccrt-gdb.py" "$prefix/$file" || fail "$file is missing or differs"
     if find "$prefix" -type f | grep -v -e '/include/ccrt' -e '/libccrt\.' -e '/ccrt\.pc$' -e '/cmake/ccrt/' \
         >"$work/log"; then
         fail "files of no use to a user were installed" "$work/log"

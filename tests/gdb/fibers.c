@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* Tasks that wait, one that runs and one that is ready, for gdb to look at. */
+#include <ccrt.h>
+#include <stdlib.h>
+
+static _Atomic int never, running;
+static volatile int after_calls;
+
+static __attribute__((noinline)) void waits_here(void) {
+    while (never == 0) cc_park_if(&never, 0);
+    after_calls++;
+}
+static void *parker(void *arg) {
+    waits_here();
+    return arg; /* kept in a register meanwhile, which gdb has to find */
+}
+static void *joiner(void *arg) {
+    cc_task_join(*(cc_task *)arg, NULL);
+    return arg;
+}
+static __attribute__((noinline)) void all_are_there(void) {
+    after_calls++;
+}
+static void *looks(void *arg) {
+    cc_sleep_ms(200); /* time for the others to wait */
+    all_are_there();
+    if (*(int *)arg > 1) abort(); /* for a core file */
+    running = 1;
+    return arg;
+}
+
+int main(int argc, char **argv) {
+    (void)argv;
+    cc_task parked, other;
+    if (cc_task_spawn(&parked, &(cc_task_attr){.name = "the parker"}, parker, (void *)0x1267) != 0) return 1;
+    if (cc_task_spawn(&other, &(cc_task_attr){.name = "the joiner"}, joiner, &parked) != 0) return 1;
+    if (cc_task_spawn(&other, &(cc_task_attr){.name = "the looker"}, looks, &argc) != 0) return 1;
+    cc_task_join(other, NULL);
+    return running != 1;
+}
