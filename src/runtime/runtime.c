@@ -61,7 +61,7 @@ static int core_init(cc_runtime *rt, const struct cc__options *o) {
     core->no_stealing = o->no_stealing;
     strncpy(core->name, o->name, sizeof core->name - 1);
     cc__store_relaxed(&core->sleeper_until, CC__NEVER);
-    cc__coarse_set(core, cc__now_ns());
+    cc__coarse_tell(core, cc__now_ns());
     rt->ring_bytes = cc__align_up(cc__inject_bytes(o->queue_bits), cc__vm_page_bytes());
     if (cc__vm_map(&rt->rings, rt->ring_bytes) != 0) return -ENOMEM;
     cc__inject_init(&core->inject, rt->rings, o->queue_bits);

@@ -185,7 +185,7 @@ bool cc__idle_sleep(struct cc__worker *w) {
     int64_t now = cc__choice_now();
     if (!stay && timer > now) {
         tired = sleep_until_woken(w, now, timer);
-        cc__coarse_set(rt, cc__choice_now()); /* nobody may have told the time meanwhile */
+        cc__coarse_tell(rt, cc__choice_now()); /* nobody may have told the time meanwhile */
     }
     if (claim_self(w)) {
         cc__store_relaxed(&w->asleep, 0);

@@ -107,7 +107,6 @@ struct cc__worker {
     uint32_t until_look;    /* picks until the next look at what is not local */
     uint32_t look_every;    /* of late */
     uint64_t looked;        /* when that was, in cycles */
-    uint64_t clocked;       /* and when it last told the time */
     struct cc__fiber *root; /* the thread's own stack, where it searches and sleeps */
     struct cc__task *next;  /* handed over by a task that ends: it goes first */
     enum cc__left left;
@@ -216,9 +215,9 @@ static inline void cc__count(_Atomic uint64_t *counter) {
     cc__store_relaxed(counter, cc__load_relaxed(counter) + 1);
 }
 
-/* The time is known here: it may be of use to others. */
-static inline void cc__coarse_set(struct cc__runtime *rt, int64_t now_ns) {
-    cc__store_relaxed(&rt->coarse_ns, now_ns);
+/* The clock was read here anyway, or is still 0: tell the others, but not more often than makes a difference. */
+static inline void cc__coarse_tell(struct cc__runtime *rt, int64_t now_ns) {
+    if (now_ns - cc__load_relaxed(&rt->coarse_ns) > 1000000) cc__store_relaxed(&rt->coarse_ns, now_ns);
 }
 
 /* The record of whoever runs here: a task's, or this plain thread's, made on first use.

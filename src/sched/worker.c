@@ -87,12 +87,8 @@ static CC__COLD struct cc__task *look_around(struct cc__worker *w) {
     int64_t now = 0;
     w->look_every = w->until_look = next_look(w->look_every, cycles - w->looked);
     w->looked = cycles;
-    if (cycles - w->clocked > LOOK_CYCLES) {
-        w->clocked = cycles;
-        now = cc__choice_now();
-        cc__coarse_set(w->runtime, now);
-    }
     cc__worker_expire(&w->timers, &now);
+    cc__coarse_tell(w->runtime, now);
     open_post(w);
     struct cc__task *t = take_pinned(w);
     return t != NULL ? t : cc__inject_take_batch(&w->runtime->inject, w);
