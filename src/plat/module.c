@@ -99,7 +99,7 @@ static bool table_search(const struct table *t, uintptr_t addr, ElfW(Sym) * best
     return found;
 }
 
-static void name_function(const char *path, uintptr_t addr, struct cc__place *out) {
+static void name_function(const char *path, uintptr_t addr, struct cc__spot *out) {
     struct table t = {.fd = open(path, O_RDONLY | O_CLOEXEC)};
     ElfW(Sym) symbol;
     if (t.fd < 0) return;
@@ -111,11 +111,11 @@ static void name_function(const char *path, uintptr_t addr, struct cc__place *ou
     close(t.fd);
 }
 
-void cc__place_of(uintptr_t pc, struct cc__place *out) {
+void cc__spot_of(uintptr_t pc, struct cc__spot *out) {
     static char path[4096];
     struct cc__module m;
     int saved = errno;
-    *out = (struct cc__place){.offset = pc};
+    *out = (struct cc__spot){.offset = pc};
     if (!cc__module_of(pc, &m)) return;
     out->offset = pc - m.base;
     if (m.program) {

@@ -18,7 +18,7 @@ struct cc__module {
 bool cc__module_of(uintptr_t pc, struct cc__module *out);
 
 /* A place in code by name, as far as that is known: empty names where it is not. */
-struct cc__place {
+struct cc__spot {
     char function[80];
     char file[48];    /* the module's, without its folder */
     uintptr_t offset; /* from the function's begin, or from the module's */
@@ -26,6 +26,6 @@ struct cc__place {
 
 /* Describe pc. Reads the module's file, which takes milliseconds where that is large; no memory is allocated. Not for
  * two threads at once. */
-void cc__place_of(uintptr_t pc, struct cc__place *out);
+void cc__spot_of(uintptr_t pc, struct cc__spot *out);
 
 #endif /* CC__PLAT_MODULE_H */

@@ -5,7 +5,7 @@
  * wait, and touches it no more. A thread that has had no job for a while ends. One is started whenever more jobs wait
  * than threads do; if that fails and there is no thread at all, the job is taken back and runs in place.
  *
- * Prev: runtime/shutdown.c  Next: runtime/main.c */
+ * Prev: runtime/quit.c  Next: runtime/main.c */
 #include <ccrt/blocking.h>
 
 #include "../plat/clock.h"

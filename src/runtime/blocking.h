@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What others may ask of the threads for blocking calls.
  *
- * Prev: runtime/shutdown.c  Next: runtime/blocking.c */
+ * Prev: runtime/quit.c  Next: runtime/blocking.c */
 #ifndef CC__RUNTIME_BLOCKING_H
 #define CC__RUNTIME_BLOCKING_H
 

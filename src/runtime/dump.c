@@ -69,9 +69,9 @@ static struct cc__text *line(struct dump *d) {
 
 static void write_stack(struct dump *d, const struct cc__report *r) {
     for (unsigned i = 0; i < r->depth; i++) {
-        struct cc__place place;
+        struct cc__spot place;
         struct cc__text *t = line(d);
-        cc__place_of(r->pc[i] - 1, &place); /* in the call, not behind it */
+        cc__spot_of(r->pc[i] - 1, &place); /* in the call, not behind it */
         cc__text_str(t, "    ");
         if (place.function[0] != 0) {
             cc__text_str(t, place.function);
@@ -90,9 +90,9 @@ static void write_stack(struct dump *d, const struct cc__report *r) {
 
 /* A task that nobody named is called by its function. */
 static void name_by_function(struct cc__report *r) {
-    struct cc__place place;
+    struct cc__spot place;
     if (r->name[0] != 0 || r->function == 0) return;
-    cc__place_of(r->function, &place);
+    cc__spot_of(r->function, &place);
     memcpy(r->name, place.function, sizeof r->name - 1);
 }
 

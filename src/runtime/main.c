@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* CC_MAIN: the program's main function as a task, on a stack as large as the system gives a main thread.
  *
- * Prev: runtime/quit.c */
+ * Prev: runtime/blocking.c */
 #include <ccrt/main.h>
 
 #include "../fiber/stack.h"

@@ -3,7 +3,7 @@
  * middle of whatever the signal came in. The thread starts before the handler is in place and never ends; signals that
  * come while it writes are answered together by the next report.
  *
- * Prev: runtime/dump.c  Next: runtime/main.c */
+ * Prev: runtime/dump.c  Next: runtime/blocking.h */
 #include <ccrt/debug.h>
 
 #include "report.h"

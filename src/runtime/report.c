@@ -48,7 +48,8 @@ static unsigned runtime_meet(const struct cc__runtime *rt) {
     runtime_names[at][0] = 0;
     if (!cc__peek((void *)&copy, rt, sizeof copy)) return at;
     memcpy(runtime_names[at], copy.name, sizeof copy.name - 1);
-    for (unsigned i = 0; i < copy.worker_count && running_count < CC__WORKERS_MAX; i++) {
+    unsigned workers = cc__load_relaxed(&copy.worker_count);
+    for (unsigned i = 0; i < workers && running_count < CC__COUNT_OF(running); i++) {
         struct {
             const struct cc__task *task;
             int64_t since_ns;

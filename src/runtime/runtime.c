@@ -8,6 +8,7 @@
 #include "runtime.h"
 
 #include "../fiber/hooks.h"
+#include "../plat/clock.h"
 #include "../plat/futex.h"
 #include "../plat/vm.h"
 #include "options.h"

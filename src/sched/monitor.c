@@ -159,6 +159,7 @@ static int64_t look(int64_t now, int64_t *pause) {
     bool idle = true, waiting = false, stuck = false;
     int64_t timer = CC__NEVER;
     for (struct cc__runtime *rt = monitor.runtimes; rt != NULL; rt = rt->growth.next) {
+        cc__coarse_tell(rt, now);
         struct survey s = survey(rt, now);
         act(rt, &s, now);
         idle = idle && s.idle >= s.running;
