@@ -16,6 +16,7 @@
 #include "ccrt/debug.h"
 #include "ccrt/defs.h"
 #include "ccrt/error.h"
+#include "ccrt/external.h"
 #include "ccrt/lambda.h"
 #include "ccrt/local.h"
 #include "ccrt/main.h"

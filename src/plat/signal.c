@@ -47,3 +47,24 @@ int cc__signal_take(int signo, void (*fn)(void)) {
     errno = saved;
     return rc;
 }
+
+/* One that says nothing of who may wake a task: a fault, or a signal of the C library's own. */
+static bool is_apart(int signo) {
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        if (signo == faults[i]) return true;
+    return signo >= __SIGRTMIN && signo < SIGRTMIN;
+}
+
+bool cc__signal_caught(void) {
+    int saved = errno;
+    bool caught = false;
+    for (int signo = 1; signo < NSIG && !caught; signo++) {
+        struct sigaction now;
+        if (is_apart(signo) || sigaction(signo, NULL, &now) != 0) continue;
+        bool plain = (now.sa_flags & SA_SIGINFO) == 0;
+        caught = !plain || (now.sa_handler != SIG_DFL && now.sa_handler != SIG_IGN && now.sa_handler != handler);
+    }
+    errno = saved;
+    return caught;
+}

@@ -5,16 +5,47 @@
 #include "thread.h"
 
 #include "../base/assert.h"
+#include "../base/atomic.h"
 #include "file.h"
 
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+/* Threads that were started here. W: who starts one, who ends.  R: anyone */
+static _Atomic unsigned own_threads;
+
+struct beginning {
+    void *(*fn)(void *);
+    void *arg;
+};
+
+static void *thread_main(void *arg) {
+    struct beginning b = *(struct beginning *)arg;
+    free(arg);
+    void *result = b.fn(b.arg);
+    cc__sub_relaxed(&own_threads, 1);
+    return result;
+}
+
+static int create(pthread_t *out, void *(*fn)(void *), void *arg) {
+    struct beginning *b = malloc(sizeof *b);
+    if (b == NULL) return ENOMEM;
+    *b = (struct beginning){fn, arg};
+    cc__add_relaxed(&own_threads, 1);
+    int err = pthread_create(out, NULL, thread_main, b);
+    if (err == 0) return 0;
+    cc__sub_relaxed(&own_threads, 1);
+    free(b);
+    return err;
+}
 
 int cc__thread_start(cc__thread *out, void *(*fn)(void *), void *arg) {
     /* Faults are the thread's own: where one is blocked, the kernel ends the process without asking a handler. */
@@ -23,7 +54,7 @@ int cc__thread_start(cc__thread *out, void *(*fn)(void *), void *arg) {
     sigfillset(&most);
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigdelset(&most, faults[i]);
     pthread_sigmask(SIG_SETMASK, &most, &before); /* inherited by the new thread */
-    int err = pthread_create(&out->handle, NULL, fn, arg);
+    int err = create(&out->handle, fn, arg);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return -err;
 }
@@ -42,6 +73,16 @@ int64_t cc__thread_cpu_ns(int id) {
     struct timespec ts;
     if (clock_gettime(clock, &ts) != 0) return 0;
     return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+unsigned cc__thread_count(void) {
+    struct stat s;
+    /* The kernel gives the directory a link for itself, one for its parent, and one for each thread. */
+    return stat("/proc/self/task", &s) == 0 && s.st_nlink > 2 ? (unsigned)s.st_nlink - 2 : 0;
+}
+
+unsigned cc__thread_count_own(void) {
+    return cc__load_relaxed(&own_threads);
 }
 
 void cc__thread_let_go(cc__thread *t) {

@@ -18,6 +18,11 @@ int cc__thread_start(cc__thread *out, void *(*fn)(void *), void *arg);
 void cc__thread_join(cc__thread *t);
 void cc__thread_let_go(cc__thread *t); /* nobody will join it */
 
+/* How many threads the process has, as the kernel counts; 0 if it does not say. And how many of them were started here
+ * and still run their function. */
+unsigned cc__thread_count(void);
+unsigned cc__thread_count_own(void);
+
 /* Name the calling thread, cut to 15 bytes; shown by ps, top and gdb. */
 void cc__thread_set_name(const char *name);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* cc_dump: all tasks of the process, those that wait alike put together.
  *
- * Tasks are alike if they do the same, for the same reason, at the same places, and were spawned at the same one: of a
- * thousand connections that wait for their peers there is one line and one stack. How many kinds there can be is
- * bounded, and so are the length of a report and its memory, which is mapped for it and given back: nothing is
- * allocated, since a program that hangs may hang in there.
+ * Tasks are alike if they do the same, for the same reason, at the same places, were spawned at the same one, and have
+ * the same name: of a thousand connections that wait for their peers there is one line and one stack. How many kinds
+ * there can be is bounded, and so are the length of a report and its memory, which is mapped for it and given back:
+ * nothing is allocated, since a program that hangs may hang in there.
  *
  * One report at a time. It is written to a descriptor as it is, past the stream's buffer, which is written before; only
  * a stream without a descriptor is written to as such.
@@ -29,7 +29,7 @@ struct group {
     size_t count;
     uint32_t serial[SERIALS]; /* the lowest few, in order */
     int64_t earliest_ns, latest_ns;
-    bool one_object, one_name;
+    bool one_object;
 };
 
 /* A report in the making. */
@@ -108,7 +108,6 @@ static void write_many(struct dump *d, const struct group *g) {
     }
     cc__text_str(t, g->count > SERIALS ? ", ...)" : ")");
     cc__report_name(t, &g->first);
-    if (!g->one_name) cc__text_str(t, " and others");
     cc__text_str(t, verb[g->first.doing]);
     cc__report_wait(t, &g->first, g->one_object);
     if (g->first.since_ns != 0) cc__report_age(t, d->now_ns - g->latest_ns, d->now_ns - g->earliest_ns);
@@ -151,13 +150,15 @@ static uint64_t hash_of(const struct cc__report *r) {
     hash = mix(hash, (uintptr_t)r->runtime);
     if (r->site == NULL) hash = mix(hash, r->function);
     for (const char *c = r->reason; *c != 0; c++) hash = mix(hash, (unsigned char)*c);
+    for (const char *c = r->name; *c != 0; c++) hash = mix(hash, (unsigned char)*c);
     for (unsigned i = 0; i < r->depth; i++) hash = mix(hash, r->pc[i]);
     return hash;
 }
 
 static bool alike(const struct cc__report *a, const struct cc__report *b) {
-    return a->doing == b->doing && a->worker == b->worker && a->runtime == b->runtime && a->site == b->site &&
-           a->function == b->function && strcmp(a->reason, b->reason) == 0 && a->depth == b->depth &&
+    return strcmp(a->name, b->name) == 0 && a->doing == b->doing && a->worker == b->worker &&
+           a->runtime == b->runtime && a->site == b->site && a->function == b->function &&
+           strcmp(a->reason, b->reason) == 0 && a->depth == b->depth &&
            memcmp(a->pc, b->pc, a->depth * sizeof a->pc[0]) == 0;
 }
 
@@ -172,12 +173,8 @@ static struct group *group_for(struct dump *d, const struct cc__report *r) {
     if (d->group == NULL || d->group_count == GROUPS) return NULL;
     struct group *g = &d->group[d->group_count++];
     d->slot[at] = (uint16_t)d->group_count;
-    *g = (struct group){.first = *r,
-                        .hash = hash,
-                        .earliest_ns = r->since_ns,
-                        .latest_ns = r->since_ns,
-                        .one_object = true,
-                        .one_name = true};
+    *g = (struct group){
+        .first = *r, .hash = hash, .earliest_ns = r->since_ns, .latest_ns = r->since_ns, .one_object = true};
     return g;
 }
 
@@ -204,7 +201,6 @@ static void put(struct cc__task *record, void *arg) {
     if (r->since_ns < g->earliest_ns) g->earliest_ns = r->since_ns;
     if (r->since_ns > g->latest_ns) g->latest_ns = r->since_ns;
     g->one_object = g->one_object && g->first.object == r->object;
-    g->one_name = g->one_name && strcmp(g->first.name, r->name) == 0;
 }
 
 /* By what they do, then by number. */

@@ -22,6 +22,8 @@
  *   M2 full fence                                 W2 full fence
  *   M3 all are idle: sleeps until the bell rings  W3 asleep: takes that back, rings
  *
+ * A plain thread that begins to wait without a limit rouses it too: perhaps nobody is left now who could wake anybody.
+ *
  * Either M3 sees W1, or W3 sees M1. No wake-up of a task depends on the monitor: without it, what is stuck is stuck for
  * as long as it lasts.
  *
@@ -32,12 +34,15 @@
 #include "../plat/futex.h"
 #include "../plat/thread.h"
 
+#include <errno.h>
+
 enum {
-    TICK_NS = 250000,     /* between two looks at what is stuck, and how long that takes */
-    WAITING_NS = 1000000, /* at most, while tasks wait */
-    QUIET_NS = 10000000,  /* at most, while none does */
-    LINGER_NS = 50000000, /* all idle for so long: it sleeps */
-    CALM_NS = 10000000    /* no worker stuck for so long: those that were started for that are too many */
+    TICK_NS = 250000,      /* between two looks at what is stuck, and how long that takes */
+    WAITING_NS = 1000000,  /* at most, while tasks wait */
+    QUIET_NS = 10000000,   /* at most, while none does */
+    LINGER_NS = 50000000,  /* all idle for so long: it sleeps */
+    GRACE_NS = 1000000000, /* and when it has slept for so long, it looks whether that is a deadlock */
+    CALM_NS = 10000000     /* no worker stuck for so long: those that were started for that are too many */
 };
 
 static struct {
@@ -181,14 +186,26 @@ static bool all_idle(void) {
     return idle;
 }
 
-/* M1 to M3. */
+static bool wait_for_bell(uint32_t bell, int64_t until) {
+    while (cc__load_relaxed(&monitor.bell) == bell)
+        if (cc__futex_wait(&monitor.bell, bell, until) == -ETIMEDOUT) return false;
+    return true;
+}
+
+/* M1 to M3. After a while, look once whether anything can ever happen again. */
 static void sleep_deeply(uint32_t bell) {
     cc__store_relaxed(&monitor.asleep, 1);
     cc__fence_full(); /* [MN3] M2, see above */
     cc__lock_take(&monitor.lock);
-    bool idle = all_idle();
+    bool idle = all_idle(), deadlock = false;
     cc__lock_drop(&monitor.lock);
-    while (idle && cc__load_relaxed(&monitor.bell) == bell) cc__futex_wait(&monitor.bell, bell, CC__NO_DEADLINE);
+    if (idle && !wait_for_bell(bell, cc__now_ns() + GRACE_NS)) {
+        cc__lock_take(&monitor.lock);
+        deadlock = cc__deadlock_check(monitor.runtimes);
+        cc__lock_drop(&monitor.lock);
+        if (deadlock) cc__deadlock_end();
+        (void)wait_for_bell(bell, CC__NO_DEADLINE);
+    }
     cc__store_relaxed(&monitor.asleep, 0);
 }
 

@@ -54,17 +54,31 @@ struct cc__task *cc__self(void) {
     return CC__LIKELY(f->task != NULL) ? f->task : thread_record(f);
 }
 
-void cc__thread_park(struct cc__task *self, int64_t deadline_ns, uintptr_t waits_for) {
-    struct cc__fiber *f = self->fiber; /* for reports; a sleep by the kernel, so the clock may be read */
-    f->waits_for = waits_for;
-    f->since_ns = cc__now_ns();
-    if (!cc__state_park(self)) return;
+static void thread_sleep(struct cc__task *self, int64_t deadline_ns, bool timed) {
+    if (!timed) cc__monitor_rouse(); /* perhaps nobody is left now who could wake anybody */
     for (;;) {
         uint32_t now = cc__load_acquire(state_word(self));
         if ((now & CC__CONTROL_STATE) != CC__PARKED) break;
         if (cc__futex_wait(state_word(self), now, deadline_ns) == -ETIMEDOUT) break;
     }
     cc__state_resume(self);
+}
+
+/* Plain threads that wait with a limit: they may wake others when it is over. W: they.  R: the monitor */
+static _Atomic unsigned timed_threads;
+
+unsigned cc__park_timed_threads(void) {
+    return cc__load_relaxed(&timed_threads);
+}
+
+void cc__thread_park(struct cc__task *self, int64_t deadline_ns, uintptr_t waits_for) {
+    struct cc__fiber *f = self->fiber; /* for reports; a sleep by the kernel, so the clock may be read */
+    f->waits_for = waits_for;
+    f->since_ns = cc__now_ns();
+    bool timed = deadline_ns != CC__NO_DEADLINE && deadline_ns != CC__NEVER;
+    if (timed) cc__add_relaxed(&timed_threads, 1); /* before it is PARKED, for who looks at both */
+    if (cc__state_park(self)) thread_sleep(self, deadline_ns, timed);
+    if (timed) cc__sub_relaxed(&timed_threads, 1);
 }
 
 /* Unpark; a task goes to *next if that is not NULL. */

@@ -332,6 +332,7 @@ void cc__run_operation(void); /* one completed without waiting: now and then it 
 /* park.c */
 void cc__unpark(struct cc__task *t, uint32_t generation);
 void cc__thread_park(struct cc__task *self, int64_t deadline_ns, uintptr_t waits_for);
+unsigned cc__park_timed_threads(void); /* plain threads that wait until some time */
 enum cc__outcome cc__wait_for(struct cc__wait *w, int64_t deadline_ns);
 /* Decide the wait of a node that was taken off its list; a task is to run next on this worker. */
 void cc__wake_next(struct cc__worker *w, struct cc__wait *node, enum cc__outcome outcome);
@@ -372,5 +373,9 @@ void cc__nursery_cancel(struct cc_nursery *n, int code);
 void cc__nursery_children_ended(struct cc_nursery *n, size_t count); /* well, and without being listed */
 void cc__nursery_list(struct cc__task *self); /* the running task is found from now on by who cancels its nursery */
 int cc__runtime_default(struct cc__runtime **out);
+/* Whether all in these runtimes, linked by growth.next, waits for ever; then it was reported. And the end of the
+ * program for that, if it is to end. */
+bool cc__deadlock_check(struct cc__runtime *first);
+void cc__deadlock_end(void);
 
 #endif /* CC__SCHED_SCHED_H */

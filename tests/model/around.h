@@ -116,6 +116,8 @@ void cc__timers_remove(struct cc__timers *s, struct cc__timer *t) {
 void cc__idle_timer_added(struct cc__runtime *runtime, int64_t when_ns) {
     (void)runtime, (void)when_ns;
 }
+void cc__monitor_rouse(void) {
+}
 void cc__run_operation(void) {
 }
 void cc__hooks_memory(const void *at, size_t bytes) {

@@ -51,22 +51,14 @@ static const struct field {
     const char *name;
     size_t at, bytes;
 } fields[] = {
-    FIELD("workers", worker_count),
-    FIELD("class", stack_class),
-    FIELD("turns", round_robin),
-    FIELD("closed", closed),
-    FIELD("cancelled", cancelled),
-    FIELD("time", coarse_ns),
-    FIELD("workers", workers),
-    FIELD("high", inject.high),
-    FIELD("lanes", inject.lane),
-    FIELD("idle", idle),
-    FIELD("searching", searching),
-    FIELD("sleeper_until", sleeper_until),
-    FIELD("spawned", spawned),
-    FIELD("woken", woken),
-    FIELD("serial", serial),
-    FIELD("stopping", stopping),
+    FIELD("workers", worker_count), FIELD("class", stack_class),
+    FIELD("turns", round_robin),    FIELD("closed", closed),
+    FIELD("cancelled", cancelled),  FIELD("time", coarse_ns),
+    FIELD("workers", workers),      FIELD("high", inject.high),
+    FIELD("lanes", inject.lane),    FIELD("idle", idle),
+    FIELD("searching", searching),  FIELD("sleeper_until", sleeper_until),
+    FIELD("spawned", spawned),      FIELD("woken", woken),
+    FIELD("serial", serial),        FIELD("stopping", stopping),
 };
 
 static bool looking;

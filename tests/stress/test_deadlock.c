@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: MIT */
+/* Goal: a deadlock is reported, with the names of those in it, and ends the program; what only looks like one is not
+ * (lesson 82).
+ * Method: programs in child processes. Three tasks that join each other in a circle must end by abort() after the
+ * report. Twenty that wait for longer than the library does before it looks, but for something that comes, or by
+ * design, must say nothing.
+ * Not with: thread valgrind cross
+ * Timeout: 120
+ */
+#include "runtimes.h"
+
+#include <poll.h>
+#include <semaphore.h>
+#include <signal.h>
+
+enum { LONG_MS = 1600 }; /* longer than it takes until the library looks */
+
+static void nap(long ms) {
+    struct timespec left = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+    while (nanosleep(&left, &left) != 0) {
+    }
+}
+
+/* ---- a circle ---- */
+
+static cc_task circle[3];
+static _Atomic int known;
+
+static void *joins_the_next(void *arg) {
+    while (cc__load_acquire(&known) == 0) cc_yield();
+    cc_task_join(*(cc_task *)arg, NULL);
+    return NULL;
+}
+static void spawn_circle(void) {
+    static const char *const name[] = {"alice", "bob", "carol"};
+    for (int i = 0; i < 3; i++)
+        test_must(cc_task_spawn(&circle[i], &(cc_task_attr){.name = name[i]}, joins_the_next, &circle[(i + 1) % 3]) ==
+                  0);
+    cc__store_release(&known, 1);
+}
+static void in_a_circle(void *unused) {
+    (void)unused;
+    spawn_circle();
+    cc_task_join(circle[0], NULL);
+}
+static void in_a_circle_late(void *unused) {
+    (void)unused;
+    spawn_circle();
+    nap(LONG_MS); /* it is none as long as this thread could do something */
+    cc_task_join(circle[0], NULL);
+}
+static void in_a_circle_that_goes_on(void *unused) {
+    setenv("CC_DEADLOCK_ABORT", "0", 1);
+    in_a_circle(unused);
+}
+
+/* ---- children ---- */
+
+struct child {
+    pid_t pid;
+    int err; /* its stderr */
+    char said[16384];
+    size_t length;
+};
+
+static void child_start(struct child *c, void (*fn)(void *)) {
+    int ends[2];
+    fflush(NULL);
+    assert_int_equal(pipe(ends), 0);
+    c->length = 0;
+    c->pid = fork();
+    if (c->pid == 0) {
+        const int fatal[] = {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE};
+        for (size_t i = 0; i < TEST_COUNT_OF(fatal); i++) signal(fatal[i], SIG_DFL);
+        dup2(ends[1], STDERR_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        fn(NULL);
+        _exit(0);
+    }
+    close(ends[1]);
+    c->err = ends[0];
+}
+/* What it says until it says `text`, or for so long, or until it has ended; whether it said it. */
+static bool child_says(struct child *c, const char *text, int ms) {
+    int64_t until = cc_now_ns() + (int64_t)ms * 1000000;
+    for (;;) {
+        int64_t left = (until - cc_now_ns()) / 1000000;
+        struct pollfd p = {.fd = c->err, .events = POLLIN};
+        if (strstr(c->said, text) != NULL) return true;
+        if (left <= 0 || c->length + 1 >= sizeof c->said || poll(&p, 1, (int)left) <= 0) return false;
+        ssize_t n = read(c->err, c->said + c->length, sizeof c->said - 1 - c->length);
+        if (n <= 0) return false;
+        c->length += (size_t)n;
+        c->said[c->length] = 0;
+    }
+}
+static int child_end(struct child *c) {
+    int status;
+    close(c->err);
+    assert_int_equal(waitpid(c->pid, &status, 0), c->pid);
+    return status;
+}
+
+static void circle_is_reported(void (*fn)(void *), bool aborts) {
+    static struct child c;
+    memset(&c, 0, sizeof c);
+    child_start(&c, fn);
+    bool said = child_says(&c, "ccrt: deadlock", 30000);
+    for (const char *const *name = (const char *const[]){"alice", "bob", "carol", "join", NULL}; *name != NULL; name++)
+        said = said && child_says(&c, *name, 10000);
+    if (!aborts) kill(c.pid, SIGKILL);
+    int status = child_end(&c);
+    if (!said) print_message("it said:\n%s\n", c.said);
+    assert_true(said);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), aborts ? SIGABRT : SIGKILL);
+}
+static void a_circle_of_three_is_reported(void **state) {
+    (void)state;
+    circle_is_reported(in_a_circle, true);
+    circle_is_reported(in_a_circle_late, true);
+    circle_is_reported(in_a_circle_that_goes_on, false);
+}
+
+/* ---- what only looks like one ---- */
+
+static _Atomic int flag;
+static cc_parker sleeper;
+static sem_t gate;
+
+static void *sleeps(void *unused) {
+    (void)unused;
+    sleeper = cc_parker_self();
+    cc__store_release(&known, 1);
+    while (cc__load_acquire(&flag) == 0) cc_park_if(&flag, 0);
+    return NULL;
+}
+static cc_task spawn_sleeper(void) {
+    cc_task t = cc_fiber_spawn_task(sleeps, NULL);
+    while (cc__load_acquire(&known) == 0) sched_yield();
+    return t;
+}
+static void wake_sleeper(void) {
+    cc__store_release(&flag, 1);
+    cc_unpark(sleeper);
+}
+static void join(cc_task t) {
+    test_must(cc_task_join(t, NULL) == 0);
+}
+static void with_thread(void *(*fn)(void *)) {
+    pthread_t thread;
+    cc_task t = spawn_sleeper();
+    test_must(pthread_create(&thread, NULL, fn, NULL) == 0);
+    join(t);
+    pthread_join(thread, NULL);
+}
+static void *naps_and_wakes(void *unused) {
+    nap(LONG_MS);
+    wake_sleeper();
+    return unused;
+}
+static void *computes_and_wakes(void *unused) {
+    for (int64_t until = cc_now_ns() + LONG_MS * INT64_C(1000000); cc_now_ns() < until;) cc__cpu_relax();
+    wake_sleeper();
+    return unused;
+}
+static void *sleeps_here_and_wakes(void *unused) {
+    cc_sleep_ms(LONG_MS);
+    wake_sleeper();
+    return unused;
+}
+static int naps(void *unused) {
+    (void)unused;
+    nap(LONG_MS);
+    return 0;
+}
+
+static void a_late_thread(void *unused) {
+    (void)unused;
+    with_thread(naps_and_wakes);
+}
+static void a_thread_that_computes(void *unused) {
+    (void)unused;
+    with_thread(computes_and_wakes);
+}
+static void a_thread_that_sleeps_by_the_library(void *unused) {
+    (void)unused;
+    with_thread(sleeps_here_and_wakes);
+}
+static void *reads_and_wakes(void *fd) {
+    char c;
+    test_must(read(*(int *)fd, &c, 1) == 1);
+    wake_sleeper();
+    return NULL;
+}
+static void another_process(void *unused) {
+    static int ends[2];
+    (void)unused;
+    test_must(pipe(ends) == 0);
+    if (fork() == 0) {
+        nap(LONG_MS);
+        _exit(write(ends[1], "x", 1) != 1);
+    }
+    pthread_t thread;
+    cc_task t = spawn_sleeper();
+    test_must(pthread_create(&thread, NULL, reads_and_wakes, &ends[0]) == 0);
+    join(t);
+    pthread_join(thread, NULL);
+}
+static void *sleeps_long(void *unused) {
+    cc_sleep_ms(LONG_MS);
+    wake_sleeper();
+    return unused;
+}
+static void a_timer(void *unused) {
+    (void)unused;
+    cc_task t = spawn_sleeper();
+    join(cc_fiber_spawn_task(sleeps_long, NULL));
+    join(t);
+}
+static void *waits_with_deadline(void *unused) {
+    CC_DEADLINE_MS(LONG_MS) {
+        test_must(cc_task_join_cancellable(*(cc_task *)unused, NULL) == -ETIMEDOUT);
+    }
+    wake_sleeper();
+    return NULL;
+}
+static void a_deadline(void *unused) {
+    (void)unused;
+    cc_task t = spawn_sleeper();
+    join(cc_fiber_spawn_task(waits_with_deadline, &t));
+    join(t);
+}
+static void a_deadline_of_a_thread(void *unused) {
+    (void)unused;
+    cc_task t = spawn_sleeper();
+    (void)waits_with_deadline(&t);
+    join(t);
+}
+static void *calls_blocking(void *unused) {
+    (void)cc_blocking(naps, NULL);
+    wake_sleeper();
+    return unused;
+}
+static void a_blocking_call(void *unused) {
+    (void)unused;
+    cc_task t = spawn_sleeper();
+    join(cc_fiber_spawn_task(calls_blocking, NULL));
+    join(t);
+}
+static void *blocks_in_place(void *unused) {
+    CC_BLOCKING {
+        nap(LONG_MS);
+    }
+    wake_sleeper();
+    return unused;
+}
+static void a_marked_blocking_call(void *unused) {
+    (void)unused;
+    cc_task t = spawn_sleeper();
+    join(cc_fiber_spawn_task(blocks_in_place, NULL));
+    join(t);
+}
+static void *blocks(void *unused) {
+    nap(LONG_MS);
+    wake_sleeper();
+    return unused;
+}
+static void a_raw_blocking_call(void *unused) {
+    (void)unused;
+    cc_task t = spawn_sleeper();
+    join(cc_fiber_spawn_task(blocks, NULL));
+    join(t);
+}
+static void ends_the_process(int signo) {
+    (void)signo;
+    _exit(0);
+}
+static void a_signal(void *unused) {
+    (void)unused;
+    signal(SIGALRM, ends_the_process);
+    alarm(2);
+    join(spawn_sleeper());
+}
+static void *waits_for_a_signal(void *set) {
+    int signo;
+    test_must(sigwait(set, &signo) == 0);
+    wake_sleeper();
+    return NULL;
+}
+static void a_thread_that_waits_for_a_signal(void *unused) {
+    static sigset_t set;
+    (void)unused;
+    sigemptyset(&set);
+    sigaddset(&set, SIGALRM);
+    test_must(pthread_sigmask(SIG_BLOCK, &set, NULL) == 0);
+    pthread_t thread;
+    cc_task t = spawn_sleeper();
+    test_must(pthread_create(&thread, NULL, waits_for_a_signal, &set) == 0);
+    alarm(2);
+    join(t);
+    pthread_join(thread, NULL);
+}
+static void by_design(void *unused) {
+    (void)unused;
+    cc_external_wait(1);
+    join(spawn_sleeper());
+}
+static void *sleeps_by_design(void *unused) {
+    CC_EXTERNAL_WAIT {
+        (void)sleeps(NULL);
+    }
+    return unused;
+}
+static void by_design_in_braces(void *unused) {
+    (void)unused;
+    join(cc_fiber_spawn_task(sleeps_by_design, NULL));
+}
+static void a_main_thread_that_naps(void *unused) {
+    (void)unused;
+    (void)spawn_sleeper();
+    nap(LONG_MS);
+}
+static void *posts_late(void *unused) {
+    nap(LONG_MS);
+    sem_post(&gate);
+    return unused;
+}
+static void a_main_thread_at_a_semaphore(void *unused) {
+    (void)unused;
+    pthread_t thread;
+    sem_init(&gate, 0, 0);
+    (void)spawn_sleeper();
+    test_must(pthread_create(&thread, NULL, posts_late, NULL) == 0);
+    while (sem_wait(&gate) != 0) {
+    }
+    pthread_join(thread, NULL);
+}
+static void no_task_at_all(void *unused) {
+    (void)unused;
+    static _Atomic int never;
+    join(cc_fiber_spawn_task(sleeps_long, NULL));
+    cc_park_if(&never, 0); /* for ever, or until it is killed */
+    for (;;) cc_park_if(&never, 0);
+}
+static void another_runtime(void *unused) {
+    (void)unused;
+    cc_runtime *rt;
+    cc_task t = spawn_sleeper(), other;
+    test_must(cc_runtime_create(&rt, &(cc_runtime_attr){.workers = 2}) == 0);
+    test_must(cc_runtime_spawn(rt, &other, NULL, sleeps_long, NULL) == 0);
+    join(t);
+    join(other);
+    cc_runtime_destroy(rt);
+}
+static void a_runtime_that_is_not_watched(void *unused) {
+    (void)unused;
+    cc_runtime *rt;
+    cc_task t;
+    test_must(cc_runtime_create(&rt, &(cc_runtime_attr){.workers = 2, .no_monitor = 1}) == 0);
+    test_must(cc_runtime_spawn(rt, &t, NULL, sleeps, NULL) == 0);
+    join(t); /* for ever */
+}
+static void *beats(void *unused) {
+    for (int i = 0; i < 4; i++) cc_sleep_ms(LONG_MS / 4);
+    wake_sleeper();
+    return unused;
+}
+static void a_slow_heartbeat(void *unused) {
+    (void)unused;
+    cc_task t = spawn_sleeper();
+    join(cc_fiber_spawn_task(beats, NULL));
+    join(t);
+}
+static void a_scheduler_of_its_own(void *unused) {
+    (void)unused;
+    (void)spawn_sleeper();
+    cc_external_wait(1);
+    cc_external_wait(-1);
+    for (int64_t until = cc_now_ns() + LONG_MS * INT64_C(1000000); cc_now_ns() < until;) sched_yield();
+}
+
+static void what_looks_like_one_is_not_reported(void **state) {
+    static const struct {
+        void (*fn)(void *);
+        bool for_ever;
+    } look_alike[] = {
+        {a_late_thread, false},
+        {a_thread_that_computes, false},
+        {another_process, false},
+        {a_thread_that_sleeps_by_the_library, false},
+        {a_timer, false},
+        {a_deadline, false},
+        {a_blocking_call, false},
+        {a_deadline_of_a_thread, false},
+        {a_raw_blocking_call, false},
+        {a_marked_blocking_call, false},
+        {a_signal, false},
+        {a_thread_that_waits_for_a_signal, false},
+        {by_design, true},
+        {by_design_in_braces, true},
+        {a_main_thread_that_naps, false},
+        {a_main_thread_at_a_semaphore, false},
+        {no_task_at_all, true},
+        {another_runtime, false},
+        {a_slow_heartbeat, false},
+        {a_runtime_that_is_not_watched, true},
+        {a_scheduler_of_its_own, false},
+    };
+    (void)state;
+    static struct child c[TEST_COUNT_OF(look_alike)];
+    bool good = true;
+    for (size_t i = 0; i < TEST_COUNT_OF(c); i++) child_start(&c[i], look_alike[i].fn);
+    for (size_t i = 0; i < TEST_COUNT_OF(c); i++) {
+        bool said = child_says(&c[i], "deadlock", look_alike[i].for_ever ? 2 * LONG_MS : 60000);
+        if (look_alike[i].for_ever) kill(c[i].pid, SIGKILL);
+        int status = child_end(&c[i]);
+        bool ended = look_alike[i].for_ever ? WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL : status == 0;
+        if (!said && ended) continue;
+        print_message("program %zu of the list: status %x, it said:\n%s\n", i, (unsigned)status, c[i].said);
+        good = false;
+    }
+    assert_true(good);
+}
+
+TEST_MAIN(cmocka_unit_test(a_circle_of_three_is_reported), cmocka_unit_test(what_looks_like_one_is_not_reported))
