@@ -39,6 +39,19 @@ void cc__report_begin(void) {
     running_count = runtime_count = 0;
 }
 
+/* What a worker runs, and since when: that the monitor knows, if it has seen the same task before. */
+static bool worker_peek(const struct cc__worker *w, struct running *out) {
+    const char *at = (const char *)w;
+    uint32_t tick;
+    struct cc__watch watch;
+    if (!cc__peek(&out->task, at + offsetof(struct cc__worker, current), sizeof out->task) ||
+        !cc__peek(&tick, at + offsetof(struct cc__worker, tick), sizeof tick) ||
+        !cc__peek(&watch, at + offsetof(struct cc__worker, watch), sizeof watch))
+        return false;
+    out->since_ns = watch.tick == tick ? watch.since_ns : 0;
+    return true;
+}
+
 static unsigned runtime_meet(const struct cc__runtime *rt) {
     static _Alignas(CC__FALSE_SHARING) struct cc__runtime copy;
     unsigned at = 0;
@@ -50,12 +63,10 @@ static unsigned runtime_meet(const struct cc__runtime *rt) {
     memcpy(runtime_names[at], copy.name, sizeof copy.name - 1);
     unsigned workers = cc__load_relaxed(&copy.worker_count);
     for (unsigned i = 0; i < workers && running_count < CC__COUNT_OF(running); i++) {
-        struct {
-            const struct cc__task *task;
-            int64_t since_ns;
-        } now;
-        if (!cc__peek(&now, (const char *)&copy.workers[i] + offsetof(struct cc__worker, current), sizeof now)) break;
-        if (now.task != NULL) running[running_count++] = (struct running){now.task, now.since_ns, i + 1};
+        struct running *r = &running[running_count];
+        if (!worker_peek(&copy.workers[i], r)) break;
+        r->worker = i + 1;
+        if (r->task != NULL) running_count++;
     }
     return at;
 }

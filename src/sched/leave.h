@@ -19,8 +19,10 @@ static inline void cc__run_leave(struct cc__worker *w, enum cc__left left, uintp
     if (next == NULL && left == CC__LEFT_YIELDING && !w->retiring) return; /* nobody else wants to run */
     struct cc__fiber *from = cc__fiber_current(), *to = cc__run_next_fiber(w, next);
     self->fiber = from;
-    from->waits_for = waits_for;
-    from->since_ns = cc__load_relaxed(&w->since_ns); /* when the next one began */
+    if (left == CC__LEFT_PARKING) {
+        from->waits_for = waits_for;
+        from->since_ns = cc__load_relaxed(&w->runtime->coarse_ns);
+    }
     w->left = left;
     w->left_task = self;
     cc__fiber_switch(from, to);

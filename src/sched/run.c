@@ -79,12 +79,6 @@ void cc__run_arrive(struct cc__worker *w) {
     }
 }
 
-static void set_current(struct cc__worker *w, struct cc__task *next) {
-    cc__store_relaxed(&w->current, next);
-    cc__store_relaxed(&w->since_ns, cc__load_relaxed(&w->runtime->coarse_ns));
-    w->budget = BUDGET;
-}
-
 /* The fiber of the next task, which becomes the current one; the worker's root if there is none. */
 struct cc__fiber *cc__run_next_fiber(struct cc__worker *w, struct cc__task *next) {
     struct cc__fiber *f = next == NULL ? w->root : fiber_for(w, next);
@@ -97,7 +91,8 @@ struct cc__fiber *cc__run_next_fiber(struct cc__worker *w, struct cc__task *next
         next = NULL;
         f = w->root;
     }
-    set_current(w, next);
+    cc__store_relaxed(&w->current, next);
+    w->budget = BUDGET;
     return f;
 }
 
@@ -123,7 +118,8 @@ static void fiber_main(void *arg) {
         cc__finish(w, t);
         next = cc__worker_pick(w);
         if (w->over != NULL && (next == NULL || next->fiber != NULL || next->nursery != w->over)) cc__finish_tell(w);
-        set_current(w, next);
+        cc__store_relaxed(&w->current, next);
+        w->budget = BUDGET;
     } while (next != NULL && next->fiber == NULL && next->stack_class == cc__stack_class(f->bytes));
     struct cc__fiber *to = cc__run_next_fiber(w, next);
     w->left = CC__LEFT_ENDED;

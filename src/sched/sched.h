@@ -83,7 +83,7 @@ enum cc__left { CC__LEFT_NOTHING, CC__LEFT_PARKING, CC__LEFT_YIELDING, CC__LEFT_
 /* A worker's place: nobody's; a worker's; one that has ended is still to be joined. */
 enum cc__place { CC__PLACE_FREE, CC__PLACE_RUNNING, CC__PLACE_ENDED };
 
-/* What the monitor remembers of a worker; nobody else touches it. */
+/* What the monitor remembers of a worker; nobody else touches it, but reports look. */
 struct cc__watch {
     uint32_t tick;    /* at its last look, */
     int64_t since_ns; /* and since when it has been that */
@@ -135,7 +135,6 @@ struct cc__worker {
     _Atomic uint32_t blocking;        /* 1 + the tick whose task says that it blocks.  W: owner.  R: the monitor */
     _Atomic int place;                /* enum cc__place.  W: the monitor; itself, when it ends.  [MN1] */
     struct cc__task *_Atomic current; /* the task it runs, or NULL.  W: owner.  R: itself, reports */
-    _Atomic int64_t since_ns;         /* about when it began to.  W: owner.  R: reports */
 
     /* What others touch, each on lines of its own. */
     struct cc__task *_Atomic lifo __attribute__((aligned(CC__FALSE_SHARING))); /* W: owner; thieves by CAS. [RQ3] */
@@ -156,8 +155,6 @@ _Static_assert(offsetof(struct cc__worker, fresh) % CC__FALSE_SHARING == 0, "the
 _Static_assert(offsetof(struct cc__worker, mail) % CC__FALSE_SHARING == 0, "the inboxes");
 _Static_assert(offsetof(struct cc__worker, asleep) % CC__FALSE_SHARING == 0, "the word it sleeps on");
 _Static_assert(sizeof(struct cc__worker) % CC__FALSE_SHARING == 0, "and the next worker");
-_Static_assert(offsetof(struct cc__worker, since_ns) == offsetof(struct cc__worker, current) + sizeof(void *),
-               "a report reads both at once");
 
 /* Temporary workers: what is allowed, and how many there are. */
 struct cc__growth {
