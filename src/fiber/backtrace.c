@@ -100,19 +100,32 @@ static bool caller_by_table(struct view *v, const struct cc__unwind *u, struct c
     return u->fp_saved != CC__SAVED_AT || view_read(v, begin + (uintptr_t)(intptr_t)u->fp_at, &f->fp);
 }
 
-size_t cc__backtrace(const struct cc__fiber *copy, uintptr_t *pcs, size_t max) {
-    static struct view v;
-    struct cc__frame f;
+static bool view_begin(struct view *v, const struct cc__fiber *f) {
+    v->lo = (uintptr_t)f->lo;
+    v->hi = v->lo + f->bytes;
+    v->bytes = 0;
+    return v->lo != 0 && v->hi > v->lo + sizeof v->lo;
+}
+
+static size_t walk(struct view *v, struct cc__frame f, uintptr_t *pcs, size_t max) {
     size_t n = 0;
-    v.lo = (uintptr_t)copy->lo;
-    v.hi = v.lo + copy->bytes;
-    v.bytes = 0;
-    if (v.lo == 0 || v.hi <= v.lo + sizeof v.lo || !first_frame(&v, copy, &f)) return 0;
     for (bool more = true; more && f.pc != 0 && n < max;) {
         f.pc = plain(f.pc);
         pcs[n++] = f.pc;
         struct cc__unwind u = cc__unwind_at(f.pc);
-        more = u.known ? caller_by_table(&v, &u, &f) : caller_by_fp(&v, &f);
+        more = u.known ? caller_by_table(v, &u, &f) : caller_by_fp(v, &f);
     }
     return n;
+}
+
+static struct view view; /* of the one who walks */
+
+size_t cc__backtrace(const struct cc__fiber *copy, uintptr_t *pcs, size_t max) {
+    struct cc__frame f;
+    return view_begin(&view, copy) && first_frame(&view, copy, &f) ? walk(&view, f, pcs, max) : 0;
+}
+
+size_t cc__backtrace_from(const struct cc__fiber *f, struct cc__frame first, uintptr_t *pcs, size_t max) {
+    first.pc++; /* as the others, which are behind their calls */
+    return view_begin(&view, f) ? walk(&view, first, pcs, max) : 0;
 }

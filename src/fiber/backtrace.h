@@ -31,4 +31,7 @@ struct cc__unwind cc__unwind_at(uintptr_t pc);
  *   Returns    how many there are, at most max */
 size_t cc__backtrace(const struct cc__fiber *copy, uintptr_t *pcs, size_t max);
 
+/* The same of one whose thread was stopped there, and stands. */
+size_t cc__backtrace_from(const struct cc__fiber *f, struct cc__frame first, uintptr_t *pcs, size_t max);
+
 #endif /* CC__FIBER_BACKTRACE_H */

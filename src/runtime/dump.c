@@ -258,6 +258,26 @@ void cc_dump(FILE *to) {
     cc__lock_drop(&dump_lock);
 }
 
+void cc__dump_one(struct cc__task *t, const char *before, const char *after, const uintptr_t *pcs, size_t depth) {
+    struct dump *d = &dump;
+    cc__lock_take(&dump_lock);
+    d->fd = STDERR_FILENO;
+    d->text = cc__text_on(d->buf, sizeof d->buf);
+    cc__report_begin();
+    if (cc__report_take(t, false, &d->next)) {
+        d->next.depth = (unsigned)depth;
+        memcpy(d->next.pc, pcs, depth * sizeof *pcs);
+        name_by_function(&d->next);
+        cc__text_str(&d->text, before);
+        cc__report_line(&d->text, &d->next, cc__now_ns());
+        cc__text_str(&d->text, after);
+        cc__text_str(&d->text, "\n");
+        write_stack(d, &d->next);
+        flush(d);
+    }
+    cc__lock_drop(&dump_lock);
+}
+
 /* ---- those that a shutdown waits for ---- */
 
 struct left {

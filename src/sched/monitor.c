@@ -45,6 +45,8 @@ enum {
     CALM_NS = 10000000     /* no worker stuck for so long: those that were started for that are too many */
 };
 
+static const int64_t STALL_NS = INT64_C(5000000000); /* one task for so long is reported */
+
 static struct {
     cc__lock lock;                /* held while it looks */
     struct cc__runtime *runtimes; /* guarded by lock */
@@ -89,9 +91,13 @@ static void watch(struct cc__worker *w, int64_t now) {
     } else if (!seen->burning) {
         seen->burning = cc__thread_cpu_ns(w->thread_id) - seen->cpu_ns >= TICK_NS;
     }
-    if (now < seen->asked_ns) return;
+    bool stall = for_ns >= STALL_NS && !seen->told && !says_blocking(w);
+    if (now < seen->asked_ns && !stall) return;
     seen->asked_ns = now + for_ns / 2; /* that costs microseconds, and there may be hundreds of them */
     seen->asleep = cc__thread_state(w->thread_id) == CC__THREAD_SLEEPING;
+    if (!stall) return;
+    seen->told = true;
+    cc__stall_report(w, "ccrt: stall: ", seen->asleep);
 }
 
 static void survey_worker(struct cc__runtime *rt, unsigned i, int64_t *now, struct survey *s) {

@@ -91,7 +91,8 @@ struct cc__watch {
     int64_t cpu_ns;   /* what the thread had had of the cpu when it was first found stuck */
     bool stuck;       /* it has run one task for long: */
     bool asleep;      /* in the kernel, as the answer was; */
-    bool burning;     /* or on a cpu, not only waiting for one */
+    bool burning;     /* or on a cpu, not only waiting for one; */
+    bool told;        /* and so long that it was reported */
 };
 
 /* What a worker counts. W: its owner (see cc__count).  R: anyone. */
@@ -373,6 +374,8 @@ int cc__runtime_default(struct cc__runtime **out);
 /* Whether all in these runtimes, linked by growth.next, waits for ever; then it was reported. And the end of the
  * program for that, if it is to end. */
 bool cc__deadlock_check(struct cc__runtime *first);
+/* This worker has run one task for very long: say which, on stderr. */
+void cc__stall_report(struct cc__worker *w, const char *kind, bool asleep);
 void cc__deadlock_end(void);
 
 #endif /* CC__SCHED_SCHED_H */

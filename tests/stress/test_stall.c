@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* Goal: a task that keeps its worker for five seconds is named on stderr, once, with its spawn and where it computes;
+ * one that blocks in the kernel too, without that; one that said so is not.
+ * Method: programs in child processes, whose stderr is read.
+ * Not with: thread valgrind cross
+ * Timeout: 120
+ */
+#include "runtimes.h"
+
+#include <signal.h>
+
+enum { KEEP_MS = 6000 };
+
+__attribute__((noinline)) static void spins_in_here(int64_t until) {
+    while (cc_now_ns() < until) cc__cpu_relax();
+    __asm__ volatile("");
+}
+static void *computes(void *arg) {
+    spins_in_here(cc_now_ns() + KEEP_MS * INT64_C(1000000));
+    return arg;
+}
+static void nap(void) {
+    struct timespec left = {.tv_sec = KEEP_MS / 1000};
+    while (nanosleep(&left, &left) != 0) {
+    }
+}
+static void *blocks(void *arg) {
+    nap();
+    return arg;
+}
+static void *blocks_and_says_so(void *arg) {
+    CC_BLOCKING {
+        nap();
+    }
+    return arg;
+}
+
+struct program {
+    const char *name;
+    void *(*fn)(void *);
+    const char *said[5];
+};
+static void run(void *arg) {
+    const struct program *p = arg;
+    cc_task t;
+    signal(SIGSYS, SIG_DFL); /* cmocka has taken it */
+    test_must(cc_task_spawn(&t, &(cc_task_attr){.name = p->name}, p->fn, NULL) == 0);
+    test_must(cc_task_join(t, NULL) == 0);
+}
+
+static unsigned count(const char *text, const char *what) {
+    unsigned n = 0;
+    for (; (text = strstr(text, what)) != NULL; text++) n++;
+    return n;
+}
+
+static void *check(void *arg) {
+    const struct program *p = arg;
+    static char err[3][8192];
+    static _Atomic unsigned turn;
+    char *said = err[cc__add_relaxed(&turn, 1)];
+    int status = test_in_child(run, arg, said, sizeof err[0]);
+    bool good = status == 0 && count(said, "ccrt: stall: ") == (p->said[0] != NULL);
+    for (size_t i = 0; p->said[i] != NULL; i++) good = good && strstr(said, p->said[i]) != NULL;
+    if (!good) printf("%s: status %x, it said:\n%s\n", p->name, (unsigned)status, said);
+    return good ? arg : NULL;
+}
+
+static void those_that_keep_their_worker_are_named(void **state) {
+    (void)state;
+    static const struct program programs[] = {
+        {"hog", computes, {"\"hog\"", "test_stall.c:", "it computes", "spins_in_here"}},
+        {"napper", blocks, {"\"napper\"", "it sleeps in the kernel", NULL}},
+        {"polite", blocks_and_says_so, {NULL}},
+    };
+    pthread_t thread[TEST_COUNT_OF(programs)];
+    for (size_t i = 0; i < TEST_COUNT_OF(programs); i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, check, (void *)(uintptr_t)&programs[i]), 0);
+    for (size_t i = 0; i < TEST_COUNT_OF(programs); i++) {
+        void *good = NULL;
+        pthread_join(thread[i], &good);
+        assert_non_null(good);
+    }
+}
+
+TEST_MAIN(cmocka_unit_test(those_that_keep_their_worker_are_named))
