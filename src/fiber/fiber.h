@@ -34,6 +34,11 @@ struct cc__fiber {
     uintptr_t waits_for; /* for reports: the node of the wait it was left for last, or CC__WAITS_FLAG and a flag */
     int64_t since_ns;    /* and about when that was */
 
+#if CCRT_ASSERT >= 1
+    const void *held[4]; /* locks of ours that it holds, the oldest first, */
+    unsigned held_count; /* and how many: who parks must hold none (task/wait.h) */
+#endif
+
     struct cc__hook_state hook;
 };
 

@@ -14,6 +14,7 @@
 
 /* Leave the running task; returns when it runs again, perhaps on another worker. waits_for: see fiber.h. */
 static inline void cc__run_leave(struct cc__worker *w, enum cc__left left, uintptr_t waits_for) {
+    cc__waitlist_none_held("PARK-UNDER-LOCK");
     if (CC__UNLIKELY(w->over != NULL)) cc__finish_tell(w);
     struct cc__task *self = cc__load_relaxed(&w->current), *next = cc__worker_pick(w);
     if (next == NULL && left == CC__LEFT_YIELDING && !w->retiring) return; /* nobody else wants to run */

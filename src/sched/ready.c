@@ -105,6 +105,7 @@ void cc__ready_new(struct cc__task *t) {
 }
 
 void cc__ready_list(struct cc__task *first) {
+    cc__waitlist_none_held("WAKE-FLUSH-UNDER-LOCK");
     while (first != NULL) {
         struct cc__task *t = first;
         first = t->next;

@@ -6,12 +6,61 @@
 
 #include "../base/assert.h"
 #include "../base/atomic.h"
+#include "../base/text.h"
+#include "../fiber/fiber.h"
 #include "../plat/thread.h"
 #include "task.h"
 
 enum { OUTCOME_MASK = 7, CANCELLABLE = 8, CONTESTED = 16, OUTCOME_BITS = 5, LOCK_SPINS = 100 };
 
-void cc__waitlist_lock(struct cc__waitlist *l) {
+/* ---- who holds what, in dev builds ---- */
+
+#if CCRT_ASSERT >= 1
+static void note_taken(const void *lock) {
+    struct cc__fiber *f = cc__fiber_current();
+    if (f == NULL) return;
+    if (f->held_count < CC__COUNT_OF(f->held)) f->held[f->held_count] = lock;
+    f->held_count++;
+}
+
+static void note_dropped(const void *lock) {
+    struct cc__fiber *f = cc__fiber_current();
+    if (f == NULL || f->held_count == 0) return;
+    unsigned i = --f->held_count;
+    if (i >= CC__COUNT_OF(f->held)) return;
+    for (const void *after = f->held[i]; after != lock && i > 0;) { /* not the newest: the others move down */
+        const void *before = f->held[--i];
+        f->held[i] = after;
+        after = before;
+    }
+}
+
+void cc__waitlist_none_held(const char *what) {
+    struct cc__fiber *f = cc__fiber_current();
+    if (f == NULL || f->held_count == 0) return;
+    char line[160];
+    struct cc__text text = cc__text_on(line, sizeof line);
+    cc__text_dec(&text, f->held_count);
+    cc__text_str(&text, f->held_count == 1 ? " lock is held:" : " locks are held, the oldest first:");
+    for (unsigned i = 0; i < f->held_count && i < CC__COUNT_OF(f->held); i++) {
+        cc__text_str(&text, " ");
+        cc__text_hex(&text, (uintptr_t)f->held[i]);
+    }
+    line[text.len < sizeof line ? text.len : sizeof line - 1] = 0;
+    cc__fail(what, line, __FILE__, __LINE__);
+}
+#else
+static void note_taken(const void *lock) {
+    (void)lock;
+}
+static void note_dropped(const void *lock) {
+    (void)lock;
+}
+#endif
+
+/* ---- lists ---- */
+
+static void lock_list(struct cc__waitlist *l) {
     for (unsigned spins = 0;; spins++) {
         /* [WL1] acquire: what the last holder did is seen. */
         if (cc__load_relaxed(&l->lock) == 0 && cc__xchg_acquire(&l->lock, 1) == 0) return;
@@ -22,7 +71,13 @@ void cc__waitlist_lock(struct cc__waitlist *l) {
     }
 }
 
+void cc__waitlist_lock(struct cc__waitlist *l) {
+    lock_list(l);
+    note_taken(l);
+}
+
 void cc__waitlist_unlock(struct cc__waitlist *l) {
+    note_dropped(l);
     /* [WL1] release: pairs with the acquire in cc__waitlist_lock(). */
     cc__store_release(&l->lock, 0);
 }

@@ -38,6 +38,14 @@ struct cc__waitlist {
 
 void cc__waitlist_lock(struct cc__waitlist *l);
 void cc__waitlist_unlock(struct cc__waitlist *l);
+/* Aborts, in dev builds, with this word and the locks in question if the caller holds any such lock. */
+#if CCRT_ASSERT >= 1
+void cc__waitlist_none_held(const char *what);
+#else
+static inline void cc__waitlist_none_held(const char *what) {
+    (void)what;
+}
+#endif
 /* With the lock held. */
 void cc__waitlist_append(struct cc__waitlist *l, struct cc__wait *w);
 void cc__waitlist_remove(struct cc__waitlist *l, struct cc__wait *w); /* harmless if it is not on it */

@@ -17,7 +17,7 @@
  * Weaken: src/task/state.c: cc__state_park: cas_weak_acq_rel -> acquire
  * Weaken: src/task/state.c: cc__state_unpark: cas_weak_acq_rel -> acquire
  * Weaken: src/task/state.c: cc__state_unpark: cas_weak_acq_rel -> release
- * Survives: cc__thread_park: load_acquire -> relaxed: cc__state_resume(), which follows, has a fence
+ * Survives: thread_sleep: load_acquire -> relaxed: cc__state_resume(), which follows, has a fence
  * Break: src/sched/run.c: if (!cc__state_park(w->left_task)) cc__ready(w->left_task); => cc__state_park(w->left_task);
  * Break: src/sched/run.c: if (!cc__state_park(w->left_task)) cc__ready => if (cc__state_park(w->left_task)) cc__ready
  * Break: src/sched/park.c: enum cc__outcome outcome = cc__wait_for_ever(w); => enum cc__outcome outcome = CC__MATCHED;

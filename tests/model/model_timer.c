@@ -24,6 +24,8 @@
 
 #include "ccmc.h"
 
+_Thread_local struct cc__fiber *cc__current_fiber; /* as in src/fiber/current.c */
+
 #include <stdlib.h>
 
 enum { DUE_NS = 100, LATE_NS = 200, NEAR_NS = 1 << 30, LATE = MC_USE_AFTER_FREE | MC_RACE };
