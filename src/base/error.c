@@ -4,7 +4,7 @@
  * The C library's strerror() is not used: it may allocate, translates, and is not callable from a
  * signal handler. The lines say what the code means in this library where errno's own words mislead.
  *
- * Prev: base/text.c  Next: base/list.h */
+ * Prev: base/env.c  Next: base/list.h */
 #include <ccrt/error.h>
 
 #include <errno.h>

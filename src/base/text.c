@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Text built by hand. Nothing here allocates, locks or keeps state, so a signal handler may use it.
  *
- * Prev: base/assert.c  Next: base/error.c */
+ * Prev: base/assert.c  Next: base/env.h */
 #include "text.h"
 
 #include <errno.h>

@@ -15,7 +15,7 @@
  * Not saved: the signal mask (a system call), the FPU's control words (see hooks.h), and anything
  * thread-local, which belongs to the thread and not to the code that runs on it.
  *
- * Prev: plat/fault.c  Next: fiber/hooks.h */
+ * Prev: trace/log.c  Next: fiber/hooks.h */
 #ifndef CC__FIBER_CTX_H
 #define CC__FIBER_CTX_H
 

@@ -1,32 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* What a runtime is made with: what the caller says, else the environment, else the defaults. The environment is read
- * here and nowhere else.
+/* What a runtime is made with: what the caller says, else the environment, else the defaults.
  *
- * Prev: time/sleep.c  Next: runtime/runtime.c */
+ * Prev: runtime/options.h  Next: runtime/runtime.c */
 #include "options.h"
 
 #include "../fiber/stack.h"
 #include "../plat/cpu.h"
+#include "env.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 enum { QUEUE_BITS_MIN = 4, QUEUE_BITS_MAX = 24 };
 enum { BLOCKED_MAX = 512, GROW_EVERY_US = 10000, IDLE_MS = 500, US = 1000, MS = 1000000 };
 
-/* CC_WORKERS, or 0 where it is not a number that makes sense. */
-static unsigned workers_from_environment(void) {
-    /* NOLINTNEXTLINE(concurrency-mt-unsafe): a program that changes its environment meanwhile races with itself */
-    const char *text = getenv("CC_WORKERS");
-    char *end;
-    if (text == NULL || *text == 0) return 0;
-    unsigned long n = strtoul(text, &end, 10);
-    return *end == 0 && n >= 1 && n <= CC__WORKERS_MAX ? (unsigned)n : 0;
-}
-
-static unsigned workers_default(unsigned most) {
-    unsigned n = workers_from_environment();
-    if (n == 0) n = (unsigned)cc__cpu_count();
+/* How many workers if the program does not say. */
+static unsigned workers_default(unsigned most, const char **why) {
+    unsigned n = (unsigned)cc__env.workers;
+    *why = "CC_WORKERS";
+    if (n == 0) {
+        n = (unsigned)cc__cpu_count();
+        *why = n < (unsigned)cc__cpu_affinity() ? "the cpu quota of its cgroup" : "the cpus of its affinity mask";
+    }
+    if (n > most) *why = "max_workers of the program";
     return n < most ? n : most;
 }
 
@@ -57,8 +52,10 @@ static struct cc__growth growth_of(const cc_runtime_attr *attr, unsigned workers
 int cc__options(struct cc__options *o, const cc_runtime_attr *attr) {
     static const cc_runtime_attr defaults = {0};
     if (attr == NULL) attr = &defaults;
+    cc__env_read();
     unsigned most = attr->max_workers != 0 ? attr->max_workers : CC__WORKERS_MAX;
-    *o = (struct cc__options){.workers = attr->workers != 0 ? attr->workers : workers_default(most),
+    const char *why = "the program";
+    *o = (struct cc__options){.workers = attr->workers != 0 ? attr->workers : workers_default(most, &why),
                               .stack_bytes = attr->stack_bytes != 0 ? attr->stack_bytes : CC_FIBER_STACK_SIZE,
                               .queue_bits = bits_for(attr->queue != 0 ? attr->queue : CC_FIBER_QUEUE_INITIAL),
                               .round_robin = attr->spawn == CC_SPAWN_ROUNDROBIN,
@@ -67,6 +64,7 @@ int cc__options(struct cc__options *o, const cc_runtime_attr *attr) {
                               .prewarm_stacks = attr->prewarm_stacks,
                               .prefetch_pages = attr->prefetch_pages,
                               .name = attr->name != NULL ? attr->name : "ccrt"};
+    o->workers_why = why;
     if (o->workers > most || most > CC__WORKERS_MAX) return -EINVAL;
     if (o->stack_bytes > CC__STACK_BYTES_MAX || o->queue_bits > QUEUE_BITS_MAX) return -EINVAL;
     if (attr->max_blocked > CC__WORKERS_MAX) return -EINVAL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a runtime is made with, decided.
  *
- * Prev: time/sleep.c  Next: runtime/options.c */
+ * Prev: runtime/env.c  Next: runtime/options.c */
 #ifndef CC__RUNTIME_OPTIONS_H
 #define CC__RUNTIME_OPTIONS_H
 
@@ -11,6 +11,7 @@
 
 struct cc__options {
     unsigned workers;
+    const char *workers_why; /* who said so, for CC_VERBOSE */
     size_t stack_bytes;
     unsigned queue_bits;
     bool round_robin, no_stealing;

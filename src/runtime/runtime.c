@@ -11,7 +11,7 @@
 #include "../plat/clock.h"
 #include "../plat/futex.h"
 #include "../plat/vm.h"
-#include "options.h"
+#include "../trace/trace.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,6 +20,7 @@
 static void in_child(void) {
     cc__fiber_forbid();
     cc__worker_set_current(NULL);
+    cc__trace_forget();
 }
 
 /* Wait until a worker that was started is on its feet. */
@@ -83,6 +84,7 @@ static int core_init(cc_runtime *rt, const struct cc__options *o) {
 }
 
 void cc__runtime_free(cc_runtime *rt) {
+    cc__account_gone(rt);
     if (rt->core.workers != NULL) {
         cc__hooks_memory_gone(rt->core.workers, rt->worker_bytes);
         cc__vm_unmap(rt->core.workers, rt->worker_bytes);
@@ -126,6 +128,7 @@ int cc_runtime_create(cc_runtime **out, const cc_runtime_attr *attr) {
     cc__thread_at_fork(in_child);
     cc_runtime *rt = aligned_zeroed(sizeof *rt);
     if (rt == NULL) return -ENOMEM;
+    cc__account_begin(rt);
     rc = core_init(rt, &o);
     if (rc == 0) {
         prewarm_tasks(o.prewarm_tasks);
@@ -136,7 +139,7 @@ int cc_runtime_create(cc_runtime **out, const cc_runtime_attr *attr) {
     if (rc != 0)
         cc__runtime_free(rt);
     else
-        *out = rt;
+        cc__account_started(*out = rt, &o);
     return rc;
 }
 

@@ -85,6 +85,7 @@ int cc_runtime_shutdown(cc_runtime *rt, int64_t wait_ms, int64_t cancelled_ms) {
         }
     }
     cc__monitor_remove(core);
+    cc__account_ending(rt);
     cc__runtime_stop_workers(core, core->base_count);
     /* [SD3] acquire: who woke the last task from outside is through with the runtime. */
     while (cc__load_acquire(&core->visitors) != 0) cc__thread_yield();

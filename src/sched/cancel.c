@@ -20,7 +20,7 @@
  * A nursery cancels those inside it (scope/nursery.c), and a runtime that ends tells all its tasks: their cancel bit
  * makes them cancel the nurseries they own when they wait next, whatever they wait for.
  *
- * Prev: sched/finish.c  Next: scope/nursery.c */
+ * Prev: sched/events.c  Next: scope/nursery.c */
 #include <ccrt/scope.h>
 
 #include "sched.h"

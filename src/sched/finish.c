@@ -17,12 +17,13 @@
  *
  * Direct hand-off: the joiner runs next on this worker, without passing through a queue.
  *
- * Prev: sched/idle.c  Next: sched/cancel.c */
+ * Prev: sched/idle.c  Next: sched/events.c */
 #include <ccrt/task.h>
 
 #include "sched.h"
 
 #include "../base/assert.h"
+#include "events.h"
 #include "leave.h"
 
 #include <errno.h>
@@ -47,6 +48,7 @@ void cc__record_free(struct cc__task *t) {
 static CC__COLD void end_slowly(struct cc__task *t) {
     mark_set(t, cc__load_relaxed(&t->joiners.mark) | ENDING);
     while (t->joiners.first != NULL) {
+        if (CC__TRACING(CC__LOG_JOIN)) cc__event_joined(t, t->joiners.first->task);
         cc__wake_first(&t->joiners, CC__CLOSED);
         cc__waitlist_lock(&t->joiners);
     }
@@ -97,6 +99,7 @@ void cc__finish(struct cc__worker *w, struct cc__task *t) {
     } else if (released || j->node.next != NULL || cc__wait_contested(j)) {
         end_slowly(t);
     } else { /* T3 */
+        if (CC__TRACING(CC__LOG_JOIN)) cc__event_joined(t, j->task);
         cc__waitlist_remove(&t->joiners, j);
         mark_set(t, CC__RELEASED);
         cc__waitlist_unlock(&t->joiners);
@@ -123,6 +126,7 @@ static enum looked join_look(cc_task task, struct cc__wait *w, void **result) {
     uint32_t mark;
     cc__waitlist_lock(&t->joiners);
     enum looked found = look(task, &mark);
+    if (CC__TRACING(CC__LOG_JOIN) && found != STALE) cc__event_join(w->task, t, found == LIVE); /* neither can go */
     if (found == LIVE) cc__waitlist_append(&t->joiners, w);
     if (found == ENDED) {
         mark_set(t, mark | CC__RELEASED);

@@ -22,6 +22,7 @@
 #include "../plat/clock.h"
 #include "../plat/futex.h"
 #include "../plat/thread.h"
+#include "events.h"
 
 #include <errno.h>
 
@@ -34,6 +35,7 @@ void cc__worker_init(struct cc__runtime *rt, unsigned place) {
     w->until_look = w->look_every = 1;
     cc__rng_seed(&w->rng, (uint64_t)now + place);
     cc__timers_init(&w->timers, now);
+    if (CC__TRACING(CC__TRACE_ALL)) w->trace = cc__trace_open(rt->number, place, rt->name);
 }
 
 /* A place for one more, or NULL. */
@@ -70,6 +72,8 @@ static struct cc__worker *start_one(struct cc__runtime *rt, bool express) {
     cc__add_relaxed(&rt->growth.running, 1);
     if (cc__thread_start(&w->thread, cc__worker_main, w) == 0) {
         cc__count(&rt->growth.started);
+        if (CC__TRACING(CC__TRACE_WORKERS | CC__LOG_MONITOR))
+            cc__event_grow(w, express ? "for what was begun, all others compute" : "others are stuck");
         return w;
     }
     cc__sub_relaxed(&rt->growth.running, 1);
@@ -155,6 +159,8 @@ struct cc__task *cc__grow_find_begun(struct cc__worker *w) {
 void cc__grow_retired(struct cc__worker *w) {
     if (w->express) cc__store_relaxed(&w->runtime->growth.express, 0);
     cc__sub_relaxed(&w->runtime->growth.running, 1);
+    if (CC__TRACING(CC__TRACE_WORKERS | CC__LOG_MONITOR))
+        cc__event_retire(w, w->retiring ? "too many run" : "it was idle for long");
     /* [MN1] release: the place is whole; its next worker may begin when this thread was joined. */
     cc__store_release(&w->place, CC__PLACE_ENDED);
 }

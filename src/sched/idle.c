@@ -30,6 +30,7 @@
 #include "../base/assert.h"
 #include "../plat/futex.h"
 #include "choice.h"
+#include "events.h"
 
 #include <errno.h>
 
@@ -38,6 +39,7 @@ static void rouse(struct cc__worker *w) {
     /* [ID2] release: it wakes as a searcher that sees what we published. */
     cc__store_release(&w->asleep, 0);
     cc__futex_wake(&w->asleep, 1);
+    if (CC__TRACING(CC__LOG_WAKE)) cc__event_rouse(w);
 }
 
 /* P5, once searching counts the one to be woken. False: nobody is idle after all. */
@@ -158,6 +160,7 @@ static bool sleep_until_woken(struct cc__worker *w, int64_t now, int64_t timer) 
     if (timed) cc__store_relaxed(&rt->sleeper_until, timer);
     if (w->temporary) retire = now + rt->growth.idle_ns;
     if (w->temporary && (!timed || retire < timer)) until = retire;
+    cc__count(&w->count.slept);
     /* [ID2] acquire: pairs with the waker's release. */
     while (cc__load_acquire(&w->asleep) == 1 && !tired)
         if (cc__futex_wait(&w->asleep, 1, until) == -ETIMEDOUT) tired = true;

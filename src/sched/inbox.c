@@ -6,8 +6,11 @@
  * Prev: sched/inject.c  Next: sched/worker.c */
 #include "sched.h"
 
+#include "events.h"
+
 void cc__inbox_push(struct cc__task *_Atomic *box, struct cc__task *t) {
     struct cc__task *top = cc__load_relaxed(box);
+    if (CC__TRACING(CC__LOG_INBOX)) cc__event_inbox_push(box, t);
     do {
         t->next = top;
         /* [IB1] release: the task, and its link, are seen by who takes the box. Acquire is not needed: who pushes
@@ -26,6 +29,7 @@ struct cc__tasks cc__inbox_take(struct cc__task *_Atomic *box) {
         all.first = t;
         t = older;
     }
+    if (CC__TRACING(CC__LOG_INBOX)) cc__event_inbox_take(box, &all);
     return all;
 }
 

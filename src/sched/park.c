@@ -13,6 +13,7 @@
 #include "../base/assert.h"
 #include "../plat/clock.h"
 #include "../plat/futex.h"
+#include "events.h"
 #include "leave.h"
 
 #include <errno.h>
@@ -85,13 +86,19 @@ void cc__thread_park(struct cc__task *self, int64_t deadline_ns, uintptr_t waits
 static void unpark(struct cc__task *t, uint32_t generation, struct cc__task **next) {
     switch (cc__state_unpark(t, generation)) {
     case CC__UNPARK_QUEUE:
+        if (CC__TRACING(CC__TRACE_UNPARK | CC__LOG_WAKE)) cc__event_unpark(t, false);
         if (next != NULL)
             *next = t;
         else
             cc__ready(t);
         break;
-    case CC__UNPARK_WAKE: cc__futex_wake(state_word(t), 1); break;
+    case CC__UNPARK_WAKE:
+        if (CC__TRACING(CC__LOG_WAKE)) cc__event_unpark_thread();
+        cc__futex_wake(state_word(t), 1);
+        break;
     case CC__UNPARK_NOTED:
+        if (CC__TRACING(CC__TRACE_UNPARK | CC__LOG_WAKE)) cc__event_note(t);
+        break;
     case CC__UNPARK_GONE: break;
     }
 }
@@ -172,7 +179,9 @@ void cc_priv_park_if(const void *flag, int expected) {
     struct cc__task *self = cc__self();
     CC_CHECK(self != NULL, "no memory to let this thread wait");
     /* Acquire: pairs with the release store that who unparks made to the flag before. */
-    if (cc__load_acquire((const _Atomic int *)flag) == expected)
+    int is = cc__load_acquire((const _Atomic int *)flag);
+    if (CC__TRACING(CC__LOG_PARK)) cc__event_park_if(self, flag, is, expected);
+    if (is == expected)
         cc__park(self, (uintptr_t)flag | CC__WAITS_FLAG);
     else
         cc__run_operation();

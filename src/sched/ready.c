@@ -12,6 +12,7 @@
 
 #include "../base/assert.h"
 #include "choice.h"
+#include "events.h"
 
 bool cc__ready_is_plain(const struct cc__task *t) {
     return t->priority == CC_PRIORITY_NORMAL && t->pinned == 0;
@@ -110,6 +111,7 @@ void cc__ready_list(struct cc__task *first) {
         struct cc__task *t = first;
         first = t->next;
         t->next = NULL;
+        if (CC__TRACING(CC__TRACE_UNPARK | CC__LOG_WAKE)) cc__event_unpark(t, true);
         cc__ready(t);
     }
 }

@@ -18,6 +18,7 @@
  *     finish.c  the end of a task, and joining it
  *     cancel.c  cancellation and deadlines, as a waiter sees them
  *     choice.h  every choice that is not determined
+ *     events.h  what is recorded and logged of all this, where it is asked for
  *
  * Prev: driver/timer.c  Next: sched/spawn.c */
 #ifndef CC__SCHED_SCHED_H
@@ -99,6 +100,7 @@ struct cc__watch {
 struct cc__counts {
     _Atomic uint64_t spawned, ended; /* [SD1] */
     _Atomic uint64_t parked, woken, stolen;
+    _Atomic uint64_t slept; /* times it had nothing to do, until it was woken */
 };
 
 struct cc__worker {
@@ -129,6 +131,7 @@ struct cc__worker {
     struct cc__stack_cache stacks;
     struct cc__task_cache records;
     struct cc__rng rng;
+    struct cc__trace_log *trace; /* where its events go, or NULL */
     uint32_t serial, serial_end; /* numbers for new tasks, reserved by the block */
     cc__thread thread;
     struct cc__counts count;
@@ -176,6 +179,7 @@ struct cc__growth {
 
 struct cc__runtime {
     char name[16];                 /* of its threads, without their number */
+    uint32_t number;               /* from 1, in this process, for reports */
     _Atomic unsigned worker_count; /* places so far, the first ones of `workers`.  W: the monitor.  R: all.  [MN2] */
     unsigned base_count;           /* workers that are always there, in the first places */
     unsigned stack_class;

@@ -9,6 +9,7 @@
 #include "sched.h"
 
 #include "choice.h"
+#include "events.h"
 
 enum { ROUNDS = 4, SPIN_PAUSES = 8 };
 
@@ -37,6 +38,7 @@ static struct cc__task *steal_from(struct cc__worker *w, struct cc__worker *vict
         cc__ready_all_taken(w, post);
     }
     if (t == NULL && last) t = steal_slot(victim);
+    if (t != NULL && CC__TRACING(CC__TRACE_STEAL)) cc__event_steal(w, victim);
     return t;
 }
 

@@ -57,6 +57,9 @@ void cc__idle_wake_all(struct cc__runtime *runtime) {
 void cc__dump_left(const struct cc__runtime *runtime) {
     (void)runtime;
 }
+void cc__account_ending(cc_runtime *runtime) {
+    (void)runtime;
+}
 void cc__runtime_free(cc_runtime *runtime) {
     mc_assert(runtime == &whole);
     gone = true;

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* What the environment asks for: read once, in runtime/env.c, before the first worker starts; from then on it does not
+ * change and anyone may read it. docs/ENVIRONMENT.md says what each variable does.
+ *
+ * Prev: base/text.c  Next: base/env.c */
+#ifndef CC__BASE_ENV_H
+#define CC__BASE_ENV_H
+
+/* A field a variable; flags are 0 or 1. */
+struct cc__env {
+    int workers;       /* CC_WORKERS; 0: not given */
+    const char *trace; /* CC_TRACE: a file; NULL: none */
+    int fiber_stats, verbose;
+    int debug_join, debug_wake, debug_inbox, debug_sysmon, park_debug;
+    int debug_stall, debug_deadlock, debug_deadlock_runtime, debug_inbox_dump, deadlock_abort;
+};
+
+/* W: cc__env_read(), before any worker starts.  R: all. */
+extern struct cc__env cc__env __attribute__((visibility("hidden")));
+
+#endif /* CC__BASE_ENV_H */
