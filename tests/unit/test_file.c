@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Goal: a small file is read whole or cut where the buffer ends, errors come back as numbers, and
  * neither errno nor a descriptor is left behind.
- * Method: files in a temporary folder, of sizes around the buffer's; a read() that is interrupted,
+ * Method: files in a temporary folder, of sizes around the buffer's; a read() and a write() that are interrupted,
  * short or failing; the lowest free descriptor before and after.
- * Link: -Wl,--wrap=read
+ * Link: -Wl,--wrap=read,--wrap=write
  */
 #include "test.h"
 
@@ -146,6 +146,64 @@ static void reads_what_has_no_size(void **state) {
     assert_int_equal(strncmp(buf, want, strlen(want)), 0);
 }
 
+/* ---- writing ---- */
+
+ssize_t __real_write(int fd, const void *buf, size_t n);
+ssize_t __wrap_write(int fd, const void *buf, size_t n);
+
+static bool write_badly;
+static size_t write_calls;
+
+/* Every other call is interrupted, the others are short; and none makes progress at the end of the world. */
+ssize_t __wrap_write(int fd, const void *buf, size_t n) {
+    if (!write_badly) return __real_write(fd, buf, n);
+    if (n == 13) return 0;
+    if (++write_calls % 2 == 1) {
+        errno = EINTR;
+        return -1;
+    }
+    return __real_write(fd, buf, n < 3 ? n : 3);
+}
+
+static void writes_all_where_it_is_told(void **state) {
+    (void)state;
+    char buf[64];
+    begin("what was there before, and is longer", 36);
+    errno = 77;
+    int fd = cc__file_create(file);
+    assert_true(fd >= 0 && (fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0);
+    assert_true(cc__file_can_seek(fd));
+    write_badly = true;
+    assert_int_equal(cc__file_write(fd, "hello world", 11), 0);
+    assert_int_equal(cc__file_write(fd, "thirteen long", 13), -EIO);
+    assert_int_equal(cc__file_seek(fd, 6), 0);
+    assert_int_equal(cc__file_write(fd, "there", 5), 0);
+    write_badly = false;
+    assert_int_equal(cc__file_seek(fd, -1), -EINVAL);
+    cc__file_close(fd);
+    assert_int_equal(cc__file_read(file, buf, sizeof buf), 11);
+    assert_string_equal(buf, "hello there");
+    assert_int_equal(errno, 77);
+    end();
+}
+
+static void what_cannot_be_written_says_why(void **state) {
+    (void)state;
+    int pipe_fd[2], full = cc__file_create("/dev/full");
+    errno = 77;
+    assert_int_equal(cc__file_create("/nowhere/file"), -ENOENT);
+    if (full >= 0) {
+        assert_int_equal(cc__file_write(full, "x", 1), -ENOSPC);
+        cc__file_close(full);
+    }
+    assert_int_equal(pipe(pipe_fd), 0);
+    assert_false(cc__file_can_seek(pipe_fd[1]));
+    cc__file_close(pipe_fd[0]);
+    cc__file_close(pipe_fd[1]);
+    assert_int_equal(errno, 77);
+}
+
 TEST_MAIN(cmocka_unit_test(reads_all_or_up_to_the_end_of_the_buffer), cmocka_unit_test(reads_bytes_as_they_are),
           cmocka_unit_test(goes_on_after_short_and_interrupted_reads), cmocka_unit_test(errors_come_back),
-          cmocka_unit_test(reads_what_has_no_size))
+          cmocka_unit_test(reads_what_has_no_size), cmocka_unit_test(writes_all_where_it_is_told),
+          cmocka_unit_test(what_cannot_be_written_says_why))

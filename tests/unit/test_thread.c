@@ -483,11 +483,29 @@ static void at_end_says_when_memory_runs_out(void **state) {
     assert_int_equal(cc__at_end_arm(&purpose, NULL), 0);
 }
 
-TEST_MAIN(cmocka_unit_test(signals_are_blocked_in_the_thread_only), cmocka_unit_test(join_waits_for_the_end),
-          cmocka_unit_test(start_says_when_there_is_no_room), cmocka_unit_test(joining_itself_is_misuse),
-          cmocka_unit_test(names_are_cut_to_fit), cmocka_unit_test(pins_to_a_cpu_of_ours),
-          cmocka_unit_test(other_cpus_are_refused), cmocka_unit_test(ids_are_the_kernels),
-          cmocka_unit_test(sleeping_whatever_the_name), cmocka_unit_test(running), cmocka_unit_test(strangers_are_gone),
-          cmocka_unit_test(state_letters), cmocka_unit_test(stopped_by_a_debugger), cmocka_unit_test(lock_excludes),
+static _Atomic int may_end; /* W: the test.  R: its thread */
+static void *burns(void *arg) {
+    while (cc__load_acquire(&may_end) == 0) cc__cpu_relax();
+    return arg;
+}
+
+static void cpu_time_passes(void **state) {
+    (void)state;
+    cc__thread t;
+    assert_int_equal(cc__thread_start(&t, burns, NULL), 0);
+    int64_t first = cc__thread_cpu_ns(&t);
+    assert_true(first >= 0);
+    while (cc__thread_cpu_ns(&t) < first + 1000000) cc__thread_yield();
+    cc__store_release(&may_end, 1);
+    cc__thread_join(&t);
+}
+
+TEST_MAIN(cmocka_unit_test(cpu_time_passes), cmocka_unit_test(signals_are_blocked_in_the_thread_only),
+          cmocka_unit_test(join_waits_for_the_end), cmocka_unit_test(start_says_when_there_is_no_room),
+          cmocka_unit_test(joining_itself_is_misuse), cmocka_unit_test(names_are_cut_to_fit),
+          cmocka_unit_test(pins_to_a_cpu_of_ours), cmocka_unit_test(other_cpus_are_refused),
+          cmocka_unit_test(ids_are_the_kernels), cmocka_unit_test(sleeping_whatever_the_name),
+          cmocka_unit_test(running), cmocka_unit_test(strangers_are_gone), cmocka_unit_test(state_letters),
+          cmocka_unit_test(stopped_by_a_debugger), cmocka_unit_test(lock_excludes),
           cmocka_unit_test(wrong_use_of_a_lock_is_seen), cmocka_unit_test(at_end_runs_once_a_thread_and_purpose),
           cmocka_unit_test(at_end_says_when_keys_run_out), cmocka_unit_test(at_end_says_when_memory_runs_out))

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/* A program whose trace check.py looks at: program WHAT. It prints a line for each runtime it ended: its number and how
+ * many tasks it had. */
+#include <ccrt.h>
+
+#include "base/atomic.h"
+#include "sched/events.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { CHILDREN = 50, BATCH = 300, TURNS = 200 };
+
+static void *yields(void *arg) {
+    for (long i = 0; i < (long)arg; i++) cc_yield();
+    return NULL;
+}
+CC_TASK(sleeper, (int, ms)) {
+    return cc_sleep_ms((unsigned)ms);
+}
+CC_ASYNC(long, square, (long, x)) {
+    cc_yield();
+    return x * x;
+}
+
+/* ---- two that wake each other, and a plain thread that wakes a third ---- */
+
+static struct {
+    _Atomic int turn;
+    cc_parker player[2];
+    _Atomic int ready;
+} table;
+
+static void *plays(void *arg) {
+    int me = (int)(long)arg;
+    table.player[me] = cc_parker_self();
+    cc__add_acq_rel(&table.ready, 1);
+    while (cc__load_acquire(&table.ready) < 2) cc_yield();
+    for (int i = 0; i < TURNS; i++) {
+        while (cc__load_acquire(&table.turn) != me) cc_park_if(&table.turn, 1 - me);
+        cc__store_release(&table.turn, 1 - me);
+        cc_unpark(table.player[1 - me]);
+    }
+    return NULL;
+}
+
+static struct {
+    _Atomic int balls, over;
+    cc_parker catcher;
+    _Atomic int ready;
+} wall;
+
+static void *catches(void *arg) {
+    wall.catcher = cc_parker_self();
+    cc__store_release(&wall.ready, 1);
+    while (cc__load_acquire(&wall.over) == 0) {
+        cc_park_if(&wall.balls, 0);
+        cc__store_release(&wall.balls, 0);
+    }
+    return arg;
+}
+static void *throws(void *arg) {
+    while (cc__load_acquire(&wall.ready) == 0) usleep(100);
+    for (int i = 0; i < 20; i++) {
+        cc__store_release(&wall.balls, 1);
+        cc_unpark(wall.catcher);
+        usleep(200);
+    }
+    cc__store_release(&wall.over, 1);
+    cc__store_release(&wall.balls, 1);
+    cc_unpark(wall.catcher);
+    return arg;
+}
+
+/* ---- all of it, in one task ---- */
+
+static void *everything(void *arg) {
+    cc_task t, batch[BATCH], player[2], catcher;
+    pthread_t thrower;
+    CC_RESULT(long) f;
+    CC_NURSERY(n) {
+        for (int i = 0; i < CHILDREN; i++) cc_spawn(n, sleeper, i % 5);
+        cc_async(n, f, square, 7);
+        if (cc_await(f) != 49) abort();
+    }
+    if (cc_task_spawn_many(batch, BATCH, yields, NULL) != 0) abort();
+    for (int i = 0; i < BATCH; i++) cc_task_join(batch[i], NULL);
+    cc_task_attr odd = {.name =
+                            "a \"name\" with \\ and \n and \xff and \xc3\xa9, longer than any that anyone would use"};
+    if (cc_task_spawn(&t, &odd, yields, (void *)3) != 0) abort();
+    cc_task_join(t, NULL);
+    for (long i = 0; i < 2; i++) player[i] = cc_fiber_spawn_task(plays, (void *)i);
+    for (int i = 0; i < 2; i++) cc_task_join(player[i], NULL);
+    catcher = cc_fiber_spawn_task(catches, NULL);
+    if (pthread_create(&thrower, NULL, throws, NULL) != 0) abort();
+    cc_task_join(catcher, NULL);
+    pthread_join(thrower, NULL);
+    cc_task_attr pinned = {.name = "pinned", .worker = 1};
+    if (cc_task_spawn(&t, &pinned, yields, (void *)5) != 0) abort();
+    cc_task_join(t, NULL);
+    return arg;
+}
+
+static void one_runtime(unsigned number, unsigned workers, void *(*fn)(void *), void *arg) {
+    cc_runtime *rt;
+    cc_task t;
+    cc_runtime_stats stats;
+    memset(&table, 0, sizeof table);
+    memset(&wall, 0, sizeof wall);
+    if (cc_runtime_create(&rt, &(cc_runtime_attr){.workers = workers, .name = "traced"}) != 0) abort();
+    if (cc_runtime_spawn(rt, &t, NULL, fn, arg) != 0) abort();
+    cc_task_join(t, NULL);
+    cc_runtime_stats_get(rt, &stats);
+    printf("runtime %u tasks %llu\n", number, (unsigned long long)stats.spawned);
+    fflush(stdout);
+    cc_runtime_destroy(rt);
+}
+
+/* A worker that comes and one that goes, as the thread that watches them would say. */
+static void *grows(void *arg) {
+    cc__event_grow(cc__worker_current()->runtime, 0, 1, "a test");
+    cc__event_retire(cc__worker_current()->runtime, 0, 1, NULL);
+    cc__log_monitor("there are", 1, "workers");
+    return arg;
+}
+
+static void *exits(void *arg) {
+    for (int i = 0; i < CHILDREN; i++) cc_task_detach(cc_fiber_spawn_task(yields, (void *)1000000000));
+    yields((void *)100);
+    exit((int)(long)arg);
+}
+
+/* A child of fork() that ends by exit(): the trace is its parent's. */
+static void *forks(void *arg) {
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) exit(0);
+    if (waitpid(pid, NULL, 0) != pid) abort();
+    return arg;
+}
+
+int main(int argc, char **argv) {
+    const char *what = argc > 1 ? argv[1] : "";
+    if (strcmp(what, "all") == 0) {
+        one_runtime(1, 1, everything, NULL);
+        one_runtime(2, 3, everything, NULL); /* after the first was written */
+    } else if (strcmp(what, "killed") == 0) {
+        one_runtime(1, 2, everything, NULL);
+        _exit(0); /* what ran is written all the same */
+    } else if (strcmp(what, "exit") == 0) {
+        cc_task_join(cc_fiber_spawn_task(exits, (void *)0), NULL);
+    } else if (strcmp(what, "fork") == 0) {
+        one_runtime(1, 2, forks, NULL);
+    } else if (strcmp(what, "grow") == 0) {
+        one_runtime(1, 1, grows, NULL);
+    } else if (strcmp(what, "lost") == 0) { /* more than there is room for */
+        cc_runtime *rt;
+        cc_task t[2];
+        if (cc_runtime_create(&rt, &(cc_runtime_attr){.workers = 1}) != 0) abort();
+        for (int i = 0; i < 2; i++)
+            if (cc_runtime_spawn(rt, &t[i], NULL, yields, (void *)1200000) != 0) abort();
+        for (int i = 0; i < 2; i++) cc_task_join(t[i], NULL);
+        exit(0); /* with the runtime */
+    } else {
+        return 2;
+    }
+    return 0;
+}
