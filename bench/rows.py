@@ -235,5 +235,16 @@ CPU_GROWTH = Row(
     workers=(2,),
 )
 
+TRACE_COST = Row(
+    "trace_cost",
+    "a yield, a spawn in a batch, a spawn and join; each by the number of events that a trace has of it",
+    metrics=("yield_event", "batch_event", "join_event"),
+    peers=(
+        Peer("traced", version=lambda: "ccrt", ours={"CC_TRACE": "/dev/null"},
+             note="CC_TRACE; the difference to ours is what an event costs"),
+    ),
+    workers=(1, 2),
+)
+
 ROWS = (SWITCH, YIELD, MANY, YIELD_MN, SPAWN_BATCH, SPAWN_JOIN, NURSERY, SLEEP_1M, PARKED_1M, STARTUP, WAKE_LATENCY,
-        PLACEMENT, NOISY_NEIGHBOR, SYSCALL_KIDNAP, CPU_GROWTH)
+        PLACEMENT, NOISY_NEIGHBOR, SYSCALL_KIDNAP, CPU_GROWTH, TRACE_COST)
