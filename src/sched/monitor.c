@@ -33,6 +33,7 @@
 #include "../plat/clock.h"
 #include "../plat/futex.h"
 #include "../plat/thread.h"
+#include "../trace/log.h"
 
 #include <errno.h>
 
@@ -88,6 +89,7 @@ static void watch(struct cc__worker *w, int64_t now) {
         seen->stuck = true;
         seen->cpu_ns = cc__thread_cpu_ns(w->thread_id);
         cc__count(&w->runtime->growth.stuck);
+        cc__log_monitor("worker", w->id, "is stuck");
     } else if (!seen->burning) {
         seen->burning = cc__thread_cpu_ns(w->thread_id) - seen->cpu_ns >= TICK_NS;
     }

@@ -85,6 +85,9 @@ void cc__grow_wake_express(struct cc__runtime *runtime) {
 void cc__monitor_remove(struct cc__runtime *rt) {
     (void)rt;
 }
+void cc__account_ending(cc_runtime *runtime) {
+    (void)runtime;
+}
 void cc__runtime_free(cc_runtime *rt) {
     mc_assert(rt == &whole);
     gone = true;

@@ -4,7 +4,6 @@
 #include <ccrt.h>
 
 #include "base/atomic.h"
-#include "sched/events.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -111,7 +110,7 @@ static void one_runtime(unsigned number, unsigned workers, void *(*fn)(void *), 
     cc_runtime_stats stats;
     memset(&table, 0, sizeof table);
     memset(&wall, 0, sizeof wall);
-    if (cc_runtime_create(&rt, &(cc_runtime_attr){.workers = workers, .name = "traced"}) != 0) abort();
+    if (cc_runtime_create(&rt, &(cc_runtime_attr){.workers = workers, .idle_ms = 10, .name = "traced"}) != 0) abort();
     if (cc_runtime_spawn(rt, &t, NULL, fn, arg) != 0) abort();
     cc_task_join(t, NULL);
     cc_runtime_stats_get(rt, &stats);
@@ -120,11 +119,12 @@ static void one_runtime(unsigned number, unsigned workers, void *(*fn)(void *), 
     cc_runtime_destroy(rt);
 }
 
-/* A worker that comes and one that goes, as the thread that watches them would say. */
+/* The only worker sleeps in the kernel while a task waits: another comes for it, and goes when it is idle. */
 static void *grows(void *arg) {
-    cc__event_grow(cc__worker_current()->runtime, 0, 1, "a test");
-    cc__event_retire(cc__worker_current()->runtime, 0, 1, NULL);
-    cc__log_monitor("there are", 1, "workers");
+    cc_task t = cc_fiber_spawn_task(yields, (void *)1);
+    usleep(200000);
+    cc_task_join(t, NULL);
+    cc_sleep_ms(100);
     return arg;
 }
 
