@@ -10,7 +10,7 @@
 struct cc__env {
     int workers;       /* CC_WORKERS; 0: not given */
     const char *trace; /* CC_TRACE: a file; NULL: none */
-    int fiber_stats, verbose;
+    int fiber_stats, verbose, sysmon;
     int debug_join, debug_wake, debug_inbox, debug_sysmon, park_debug;
     int debug_stall, debug_deadlock, debug_deadlock_runtime, debug_inbox_dump, deadlock_abort;
 };

@@ -12,16 +12,18 @@
  * Rejected: reporting by time alone. A thread that computes for a minute before it sends is no deadlock.
  *
  * Prev: runtime/dump.c  Next: runtime/blocking.c */
-#include <ccrt/debug.h>
 #include <ccrt/external.h>
 
+#include "../base/env.h"
 #include "../base/text.h"
 #include "../plat/signal.h"
 #include "../plat/thread.h"
 #include "blocking.h"
+#include "report.h"
 #include "runtime.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 static _Atomic int external; /* announced waits.  W: any thread.  R: the monitor */
 
@@ -75,6 +77,37 @@ static bool all_threads_wait(void) {
     return cc__thread_count() == cc__thread_count_own() + waiting;
 }
 
+/* ---- what is told besides, where it is asked for ---- */
+
+static void tell_runtime(struct cc__runtime *rt) {
+    char line[200];
+    struct cc__text text = cc__text_on(line, sizeof line);
+    cc__text_str(&text, "ccrt: deadlock: runtime \"");
+    cc__text_str(&text, rt->name);
+    cc__text_str(&text, "\": ");
+    cc__text_dec(&text, cc__load_relaxed(&rt->growth.running));
+    cc__text_str(&text, " workers, all idle; ");
+    cc__text_dec(&text, tasks_of(rt));
+    cc__text_str(&text, " tasks, none queued, no timer\n");
+    cc__text_print(&text);
+}
+
+static void tell_inboxes(struct cc__runtime *rt) {
+    unsigned count = cc__worker_count(rt);
+    for (unsigned i = 0; i < count; i++) {
+        struct cc__worker *w = &rt->workers[i];
+        bool empty = cc__load_relaxed(&w->mail) == NULL && cc__load_relaxed(&w->post) == NULL;
+        char line[120];
+        struct cc__text text = cc__text_on(line, sizeof line);
+        cc__text_str(&text, "ccrt: deadlock: inbox of ");
+        cc__text_str(&text, rt->name);
+        cc__text_str(&text, "-");
+        cc__text_dec(&text, i);
+        cc__text_str(&text, empty ? ": empty\n" : ": something came just now\n");
+        cc__text_print(&text);
+    }
+}
+
 bool cc__deadlock_check(struct cc__runtime *first) {
     uint64_t tasks = 0;
     if (cc__load_relaxed(&external) > 0 || cc__blocking_pending() != 0) return false;
@@ -90,10 +123,14 @@ bool cc__deadlock_check(struct cc__runtime *first) {
     cc__text_str(&text, tasks == 1 ? " task waits" : " tasks wait");
     cc__text_str(&text, ", and nothing in this process can wake one of them\n");
     cc__text_print(&text);
-    cc_dump(NULL);
+    for (struct cc__runtime *rt = first; rt != NULL; rt = rt->growth.next) {
+        if (cc__env.debug_deadlock_runtime) tell_runtime(rt);
+        if (cc__env.debug_inbox_dump) tell_inboxes(rt);
+    }
+    cc__dump_to(STDERR_FILENO, cc__env.debug_deadlock != 0);
     return true;
 }
 
 void cc__deadlock_end(void) {
-    abort();
+    if (cc__env.deadlock_abort) abort();
 }

@@ -36,6 +36,7 @@ struct group {
 struct dump {
     int fd;     /* where to; -1: to the stream */
     FILE *file; /* or NULL */
+    bool apart; /* nothing is put together */
     struct cc__text text;
     int64_t now_ns;
     size_t count[CC__DOINGS];
@@ -168,7 +169,7 @@ static struct group *group_for(struct dump *d, const struct cc__report *r) {
     size_t at = hash % CC__COUNT_OF(d->slot);
     for (; d->slot[at] != 0; at = (at + 1) % CC__COUNT_OF(d->slot)) {
         struct group *g = &d->group[d->slot[at] - 1];
-        if (g->hash == hash && alike(&g->first, r)) return g;
+        if (g->hash == hash && !d->apart && alike(&g->first, r)) return g;
     }
     if (d->group == NULL || d->group_count == GROUPS) return NULL;
     struct group *g = &d->group[d->group_count++];
@@ -220,7 +221,7 @@ static void sort(struct dump *d) {
 static void write_all(struct dump *d) {
     size_t bytes = cc__align_up(GROUPS * sizeof *d->group, cc__vm_page_bytes());
     void *at = NULL;
-    *d = (struct dump){.fd = d->fd, .file = d->file};
+    *d = (struct dump){.fd = d->fd, .file = d->file, .apart = d->apart};
     d->text = cc__text_on(d->buf, sizeof d->buf);
     if (cc__vm_map(&at, bytes) == 0) d->group = at;
     cc__report_begin();
@@ -239,8 +240,9 @@ static void write_all(struct dump *d) {
     if (at != NULL) cc__vm_unmap(at, bytes);
 }
 
-void cc__dump_to(int fd) {
+void cc__dump_to(int fd, bool apart) {
     cc__lock_take(&dump_lock);
+    dump.apart = apart;
     dump.fd = fd;
     dump.file = NULL;
     write_all(&dump);
@@ -252,6 +254,7 @@ void cc_dump(FILE *to) {
     if (to == NULL) to = stderr;
     fflush(to);
     cc__lock_take(&dump_lock);
+    dump.apart = false;
     dump.fd = fileno(to);
     dump.file = to;
     write_all(&dump);

@@ -27,6 +27,7 @@ static const struct variable {
     {"CC_TRACE", FILE_NAME, 0, 0, AT(trace)},
     {"CC_FIBER_STATS", FLAG, 0, 1, AT(fiber_stats)},
     {"CC_VERBOSE", FLAG, 0, 1, AT(verbose)},
+    {"CC_SYSMON", FLAG, 0, 1, AT(sysmon)},
     {"CC_DEBUG_JOIN", FLAG, 0, 1, AT(debug_join)},
     {"CC_DEBUG_WAKE", FLAG, 0, 1, AT(debug_wake)},
     {"CC_DEBUG_INBOX", FLAG, 0, 1, AT(debug_inbox)},

@@ -6,6 +6,7 @@
 
 #include "../fiber/stack.h"
 #include "../plat/thread.h"
+#include "options.h"
 
 #include <ccrt/debug.h>
 #include <ccrt/error.h>
@@ -14,7 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { CANNOT_START = 125, STACK_DEFAULT = 8 << 20 };
+enum { QUEUE_MAX = 1 << 24, CANNOT_START = 125, STACK_DEFAULT = 8 << 20 };
 
 struct program {
     int (*fn)(int, char **);
@@ -25,6 +26,25 @@ struct program {
 static void *program_run(void *arg) {
     struct program *p = arg;
     return (void *)(intptr_t)p->fn(p->argc, p->argv);
+}
+
+/* A value that a program was built with, or 0 if it makes no sense. */
+static unsigned long in_range(const char *name, unsigned long value, unsigned long most) {
+    if (value <= most) return value;
+    fprintf(stderr, "ccrt: %s=%lu, which the program was built with, is ignored: it is to be at most %lu\n", name,
+            value, most);
+    return 0;
+}
+
+int cc_run_main_built(int (*fn)(int argc, char **argv), int argc, char **argv, unsigned long workers,
+                      unsigned long stack_bytes, unsigned long queue) {
+    struct cc__built with = {
+        .workers = (unsigned)in_range("CC_FIBER_WORKERS", workers, CC__WORKERS_MAX),
+        .stack_bytes = in_range("CC_FIBER_STACK_SIZE", stack_bytes, CC__STACK_BYTES_MAX),
+        .queue = in_range("CC_FIBER_QUEUE_INITIAL", queue, QUEUE_MAX),
+    };
+    cc__options_built(with);
+    return cc_run_main(fn, argc, argv);
 }
 
 int cc_run_main(int (*fn)(int argc, char **argv), int argc, char **argv) {

@@ -13,10 +13,23 @@
 enum { QUEUE_BITS_MIN = 4, QUEUE_BITS_MAX = 24 };
 enum { BLOCKED_MAX = 512, GROW_EVERY_US = 10000, IDLE_MS = 500, US = 1000, MS = 1000000 };
 
+/* What the program was built with, if it said so; guarded by being set before the first runtime. */
+static struct cc__built built = {CC_FIBER_WORKERS, CC_FIBER_STACK_SIZE, CC_FIBER_QUEUE_INITIAL};
+
+void cc__options_built(struct cc__built with) {
+    if (with.workers != 0) built.workers = with.workers;
+    if (with.stack_bytes != 0) built.stack_bytes = with.stack_bytes;
+    if (with.queue != 0) built.queue = with.queue;
+}
+
 /* How many workers if the program does not say. */
 static unsigned workers_default(unsigned most, const char **why) {
     unsigned n = (unsigned)cc__env.workers;
     *why = "CC_WORKERS";
+    if (n == 0 && built.workers != 0) {
+        n = built.workers;
+        *why = "CC_FIBER_WORKERS, when it was built";
+    }
     if (n == 0) {
         n = (unsigned)cc__cpu_count();
         *why = n < (unsigned)cc__cpu_affinity() ? "the cpu quota of its cgroup" : "the cpus of its affinity mask";
@@ -40,7 +53,7 @@ static struct cc__growth growth_of(const cc_runtime_attr *attr, unsigned workers
     unsigned burning = 2 * (unsigned)cc__cpu_count();
     if (attr->max_workers != 0) burning = attr->max_workers;
     if (burning < workers) burning = workers;
-    struct cc__growth g = {.off = attr->no_monitor != 0,
+    struct cc__growth g = {.off = attr->no_monitor != 0 || cc__env.sysmon == 0,
                            .burning_max = burning,
                            .blocked_max = (unsigned)or_default(attr->max_blocked, BLOCKED_MAX),
                            .every_ns = or_default(attr->grow_every_us, GROW_EVERY_US) * US,
@@ -56,8 +69,8 @@ int cc__options(struct cc__options *o, const cc_runtime_attr *attr) {
     unsigned most = attr->max_workers != 0 ? attr->max_workers : CC__WORKERS_MAX;
     const char *why = "the program";
     *o = (struct cc__options){.workers = attr->workers != 0 ? attr->workers : workers_default(most, &why),
-                              .stack_bytes = attr->stack_bytes != 0 ? attr->stack_bytes : CC_FIBER_STACK_SIZE,
-                              .queue_bits = bits_for(attr->queue != 0 ? attr->queue : CC_FIBER_QUEUE_INITIAL),
+                              .stack_bytes = attr->stack_bytes != 0 ? attr->stack_bytes : built.stack_bytes,
+                              .queue_bits = bits_for(attr->queue != 0 ? attr->queue : built.queue),
                               .round_robin = attr->spawn == CC_SPAWN_ROUNDROBIN,
                               .no_stealing = attr->no_stealing != 0,
                               .prewarm_tasks = attr->prewarm_tasks,

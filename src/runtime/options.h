@@ -20,6 +20,13 @@ struct cc__options {
     struct cc__growth growth; /* what is allowed */
 };
 
+/* What a program, or the library, is built with; 0: it does not say. */
+struct cc__built {
+    unsigned workers;
+    size_t stack_bytes, queue;
+};
+void cc__options_built(struct cc__built with); /* of the program, before its first runtime */
+
 /* Decide; attr may be NULL.
  *   Returns    0; -EINVAL */
 int cc__options(struct cc__options *o, const cc_runtime_attr *attr);

@@ -30,7 +30,7 @@ static void *answer(void *unused) {
             cc__futex_wait(&asked, now, CC__NO_DEADLINE);
         } else {
             answered = now;
-            cc__dump_to(STDERR_FILENO);
+            cc__dump_to(STDERR_FILENO, false);
         }
     }
     return unused;

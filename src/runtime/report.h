@@ -49,7 +49,7 @@ void cc__report_line(struct cc__text *text, const struct cc__report *r, int64_t 
 void cc__dump_left(const struct cc__runtime *rt);
 /* One task, with a word before and after, and where it is; to stderr; in dump.c. */
 void cc__dump_one(struct cc__task *t, const char *before, const char *after, const uintptr_t *pcs, size_t depth);
-/* As cc_dump(), to a descriptor; in dump.c. */
-void cc__dump_to(int fd);
+/* As cc_dump(), to a descriptor; apart: each task by itself; in dump.c. */
+void cc__dump_to(int fd, bool apart);
 
 #endif /* CC__RUNTIME_REPORT_H */

@@ -57,7 +57,7 @@ static struct cc__worker *find_place(struct cc__runtime *rt) {
     return &rt->workers[count];
 }
 
-static struct cc__worker *start_one(struct cc__runtime *rt, bool express) {
+static struct cc__worker *start_one(struct cc__runtime *rt, bool express, const char *why) {
     struct cc__worker *w = find_place(rt);
     if (w == NULL) return NULL;
     w->temporary = true;
@@ -72,8 +72,7 @@ static struct cc__worker *start_one(struct cc__runtime *rt, bool express) {
     cc__add_relaxed(&rt->growth.running, 1);
     if (cc__thread_start(&w->thread, cc__worker_main, w) == 0) {
         cc__count(&rt->growth.started);
-        if (CC__TRACING(CC__TRACE_WORKERS | CC__LOG_MONITOR))
-            cc__event_grow(w, express ? "for what was begun, all others compute" : "others are stuck");
+        if (CC__TRACING(CC__TRACE_WORKERS | CC__LOG_MONITOR)) cc__event_grow(w, why);
         return w;
     }
     cc__sub_relaxed(&rt->growth.running, 1);
@@ -81,9 +80,9 @@ static struct cc__worker *start_one(struct cc__runtime *rt, bool express) {
     return NULL;
 }
 
-unsigned cc__grow(struct cc__runtime *rt, unsigned count) {
+unsigned cc__grow(struct cc__runtime *rt, unsigned count, const char *why) {
     unsigned started = 0;
-    while (started < count && start_one(rt, false) != NULL) started++;
+    while (started < count && start_one(rt, false, why) != NULL) started++;
     return started;
 }
 
@@ -127,7 +126,7 @@ void cc__grow_express(struct cc__runtime *rt) {
         cc__grow_wake_express(rt);
         return;
     }
-    struct cc__worker *w = start_one(rt, true);
+    struct cc__worker *w = start_one(rt, true, "all others compute, and what was begun waits");
     if (w != NULL) cc__store_relaxed(&rt->growth.express, w->id + 1);
 }
 

@@ -30,6 +30,7 @@
  * Prev: sched/grow.c  Next: sched/finish.c */
 #include "sched.h"
 
+#include "../base/env.h"
 #include "../plat/clock.h"
 #include "../plat/futex.h"
 #include "../plat/thread.h"
@@ -46,7 +47,8 @@ enum {
     CALM_NS = 10000000     /* no worker stuck for so long: those that were started for that are too many */
 };
 
-static const int64_t STALL_NS = INT64_C(5000000000); /* one task for so long is reported */
+static const int64_t STALL_NS = INT64_C(5000000000); /* one task for so long is reported; */
+static const int64_t HOG_NS = INT64_C(10000000);     /* for so long, where all that the monitor does is */
 
 static struct {
     cc__lock lock;                /* held while it looks */
@@ -93,13 +95,15 @@ static void watch(struct cc__worker *w, int64_t now) {
     } else if (!seen->burning) {
         seen->burning = cc__thread_cpu_ns(w->thread_id) - seen->cpu_ns >= TICK_NS;
     }
-    bool stall = for_ns >= STALL_NS && !seen->told && !says_blocking(w);
-    if (now < seen->asked_ns && !stall) return;
+    bool stall = cc__env.debug_stall && for_ns >= STALL_NS && !seen->told && !says_blocking(w);
+    bool hog = cc__env.debug_sysmon && for_ns >= HOG_NS && !seen->named && seen->burning;
+    if (now < seen->asked_ns && !stall && !hog) return;
     seen->asked_ns = now + for_ns / 2; /* that costs microseconds, and there may be hundreds of them */
     seen->asleep = cc__thread_state(w->thread_id) == CC__THREAD_SLEEPING;
-    if (!stall) return;
-    seen->told = true;
-    cc__stall_report(w, "ccrt: stall: ", seen->asleep);
+    if (stall) cc__stall_report(w, "ccrt: stall: ", seen->asleep);
+    if (hog && !stall) cc__stall_report(w, "ccrt: monitor: ", seen->asleep);
+    seen->told = seen->told || stall;
+    seen->named = seen->named || hog;
 }
 
 static void survey_worker(struct cc__runtime *rt, unsigned i, int64_t *now, struct survey *s) {
@@ -160,7 +164,7 @@ static void act(struct cc__runtime *rt, const struct survey *s, int64_t now) {
         return;
     }
     unsigned more = more_needed(rt, s, now);
-    if (more > 0) (void)cc__grow(rt, more);
+    if (more > 0) (void)cc__grow(rt, more, s->blocked > 0 ? "workers sleep in the kernel" : "all workers compute");
     bool at_limit = s->burning == s->running - least(s->blocked, s->running) && s->burning >= g->burning_max;
     if (at_limit && !cc__inject_lane_empty(&rt->inject, CC__LANE_BEGUN)) cc__grow_express(rt);
 }

@@ -93,7 +93,7 @@ struct cc__watch {
     bool stuck;       /* it has run one task for long: */
     bool asleep;      /* in the kernel, as the answer was; */
     bool burning;     /* or on a cpu, not only waiting for one; */
-    bool told;        /* and so long that it was reported */
+    bool told, named; /* and so long that it was reported, as a stall, or to who follows the monitor */
 };
 
 /* What a worker counts. W: its owner (see cc__count).  R: anyone. */
@@ -278,7 +278,7 @@ void cc__idle_wake_all(struct cc__runtime *rt);
 /* grow.c */
 void cc__worker_init(struct cc__runtime *rt, unsigned place); /* for a worker that is about to start there */
 /* For the monitor: start temporary ones, how many; start the one that takes what was begun, or wake it. */
-unsigned cc__grow(struct cc__runtime *rt, unsigned count);
+unsigned cc__grow(struct cc__runtime *rt, unsigned count, const char *why);
 void cc__grow_express(struct cc__runtime *rt);
 /* For a temporary one that picks: true: *t is what it runs, or NULL. */
 bool cc__grow_pick(struct cc__worker *w, struct cc__task **t);

@@ -51,6 +51,9 @@ static void in_a_circle_late(void *unused) {
 }
 static void in_a_circle_that_goes_on(void *unused) {
     setenv("CC_DEADLOCK_ABORT", "0", 1);
+    setenv("CC_DEBUG_DEADLOCK", "1", 1);
+    setenv("CC_DEBUG_DEADLOCK_RUNTIME", "1", 1);
+    setenv("CC_DEBUG_INBOX_DUMP", "1", 1);
     in_a_circle(unused);
 }
 
@@ -109,7 +112,12 @@ static void circle_is_reported(void (*fn)(void *), bool aborts) {
     bool said = child_says(&c, "ccrt: deadlock", 30000);
     for (const char *const *name = (const char *const[]){"alice", "bob", "carol", "join", NULL}; *name != NULL; name++)
         said = said && child_says(&c, *name, 10000);
-    if (!aborts) kill(c.pid, SIGKILL);
+    if (!aborts) {
+        said = said && child_says(&c, "all idle", 10000) && child_says(&c, "inbox of ccrt-0: empty", 10000);
+        assert_false(child_says(&c, "there is no such text", 300));
+        assert_int_equal(waitpid(c.pid, NULL, WNOHANG), 0); /* it goes on */
+        kill(c.pid, SIGKILL);
+    }
     int status = child_end(&c);
     if (!said) print_message("it said:\n%s\n", c.said);
     assert_true(said);

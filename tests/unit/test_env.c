@@ -39,11 +39,11 @@ static int child(const char *what) {
         setenv("CC_WORKERS", "3", 1);
     }
     if (cc_runtime_create(&rt, &attr) != 0) return 2;
-    printf("workers=%u stats=%d verbose=%d join=%d wake=%d inbox=%d sysmon=%d park=%d stall=%d deadlock=%d "
+    printf("workers=%u stats=%d verbose=%d join=%d wake=%d inbox=%d sysmon=%d monitor=%d park=%d stall=%d deadlock=%d "
            "deadlock_runtime=%d inbox_dump=%d abort=%d\n",
            cc_runtime_workers(rt), cc__env.fiber_stats, cc__env.verbose, cc__env.debug_join, cc__env.debug_wake,
-           cc__env.debug_inbox, cc__env.debug_sysmon, cc__env.park_debug, cc__env.debug_stall, cc__env.debug_deadlock,
-           cc__env.debug_deadlock_runtime, cc__env.debug_inbox_dump, cc__env.deadlock_abort);
+           cc__env.debug_inbox, cc__env.debug_sysmon, cc__env.sysmon, cc__env.park_debug, cc__env.debug_stall,
+           cc__env.debug_deadlock, cc__env.debug_deadlock_runtime, cc__env.debug_inbox_dump, cc__env.deadlock_abort);
     fflush(stdout);
     int rc = cc_runtime_spawn(rt, &t, &(cc_task_attr){.name = "first"}, yields, NULL);
     rc += cc_runtime_spawn(rt, &pinned, &(cc_task_attr){.name = "pinned", .worker = 1}, yields, NULL);
@@ -115,6 +115,7 @@ static const struct {
     {"CC_DEBUG_WAKE", "wake", 0},
     {"CC_DEBUG_INBOX", "inbox", 0},
     {"CC_DEBUG_SYSMON", "sysmon", 0},
+    {"CC_SYSMON", "monitor", 1},
     {"CC_PARK_DEBUG", "park", 0},
     {"CC_DEBUG_STALL", "stall", 1},
     {"CC_DEBUG_DEADLOCK", "deadlock", 0},
