@@ -36,6 +36,7 @@ static void *others_run_meanwhile(void *arg) {
 }
 static void others_run_while_one_blocks(void **state) {
     (void)state;
+    if (!test_monitored()) skip();
     for (int i = 0; i < 5; i++) test_on_all(others_run_meanwhile);
 }
 
@@ -71,6 +72,7 @@ static void *more_than_threads(void *arg) {
 }
 static void more_calls_than_threads(void **state) {
     (void)state;
+    if (!test_monitored()) skip();
     test_on_workers(2, more_than_threads, NULL);
 }
 
@@ -129,6 +131,7 @@ static void *nested(void *arg) {
 }
 static void calls_nest(void **state) {
     (void)state;
+    if (!test_monitored()) skip();
     test_on_all(nested);
 }
 

@@ -126,6 +126,7 @@ static void circle_is_reported(void (*fn)(void *), bool aborts) {
 }
 static void a_circle_of_three_is_reported(void **state) {
     (void)state;
+    if (!test_monitored()) skip();
     circle_is_reported(in_a_circle, true);
     circle_is_reported(in_a_circle_late, true);
     circle_is_reported(in_a_circle_that_goes_on, false);
@@ -417,6 +418,7 @@ static void what_looks_like_one_is_not_reported(void **state) {
         {a_scheduler_of_its_own, false},
     };
     (void)state;
+    if (!test_monitored()) skip();
     static struct child c[TEST_COUNT_OF(look_alike)];
     bool good = true;
     for (size_t i = 0; i < TEST_COUNT_OF(c); i++) child_start(&c[i], look_alike[i].fn);

@@ -71,6 +71,7 @@ static void *kidnapped(void *arg) {
 }
 static void lesson_33_tasks_that_sleep_in_the_kernel_stop_nobody(void **state) {
     (void)state;
+    if (!test_monitored()) skip();
     test_on_all(kidnapped);
 }
 
@@ -88,6 +89,7 @@ static void *noisy(void *arg) {
 }
 static void tasks_that_compute_stop_nobody(void **state) {
     (void)state;
+    if (!test_monitored()) skip();
     for (unsigned workers = 1; workers <= 3; workers++) {
         cc_runtime *rt = start(&(cc_runtime_attr){.workers = workers, .max_workers = workers + 2});
         spawn_join(rt, noisy, (void *)(uintptr_t)workers);
@@ -113,6 +115,7 @@ static void *crowd_of_noise(void *arg) {
 }
 static void a_crowd_that_computes_stops_no_heartbeat(void **state) {
     (void)state;
+    if (!test_monitored()) skip();
     for (unsigned workers = 1; workers <= 3; workers++) {
         cc_runtime *rt = start(&(cc_runtime_attr){.workers = workers, .max_workers = workers + 1, .idle_ms = 20});
         spawn_join(rt, crowd_of_noise, NULL);
@@ -150,6 +153,7 @@ static void *wakes_and_computes(void *arg) {
 }
 static void lesson_26_what_it_woke_runs_beside_who_computes_on(void **state) {
     (void)state;
+    if (!test_monitored()) skip();
     for (int i = 0; i < 3; i++) test_on_all(wakes_and_computes);
 }
 
@@ -168,6 +172,7 @@ static void *computes_over_a_timer(void *arg) {
 }
 static void lesson_50_timers_of_a_stuck_worker_are_fired(void **state) {
     (void)state;
+    if (!test_monitored()) skip();
     for (int i = 0; i < 3; i++) test_on_all(computes_over_a_timer);
 }
 
@@ -182,6 +187,7 @@ static void *crowd(void *arg) {
 }
 static void lesson_34_no_more_workers_than_allowed(void **state) {
     (void)state;
+    if (!test_monitored()) skip();
     enum { BASE = 2, BLOCKED = 8, CROWD = 60 };
     cc_runtime *rt = start(&(cc_runtime_attr){.workers = BASE, .max_blocked = BLOCKED, .idle_ms = 20});
     cc_task t;
@@ -209,6 +215,7 @@ static void *busy(void *arg) {
 }
 static void workers_go_though_there_is_work(void **state) {
     (void)state;
+    if (!test_monitored()) skip();
     enum { BASE = 2, SLEEPING = 6, BUSY = 50 };
     cc_runtime *rt = start(&(cc_runtime_attr){.workers = BASE, .idle_ms = 60000});
     cc_task t, b[BUSY];
@@ -262,6 +269,7 @@ static void *many_that_last(void *arg) {
 }
 static void lesson_35_tasks_as_long_as_a_tick(void **state) {
     (void)state;
+    if (!test_monitored()) skip();
     for (size_t i = 0; i < test_rounds(40); i++) {
         unsigned workers = test_workers[i % TEST_COUNT_OF(test_workers)];
         cc_runtime *rt = start(&(cc_runtime_attr){.workers = workers, .idle_ms = 1, .grow_every_us = 1});

@@ -69,6 +69,7 @@ static void *check(void *arg) {
 
 static void those_that_keep_their_worker_are_named(void **state) {
     (void)state;
+    if (!test_monitored()) skip();
     static const struct program programs[] = {
         {"hog", computes, {"\"hog\"", "test_stall.c:", "it computes", "spins_in_here"}},
         {"napper", blocks, {"\"napper\"", "it sleeps in the kernel", NULL}},

@@ -49,6 +49,12 @@ static inline TEST_UNUSED void test_on_all(void *(*fn)(void *)) {
         test_on_workers(test_workers[i], fn, (void *)(uintptr_t)test_workers[i]);
 }
 
+/* Whether somebody watches for workers that are stuck. */
+static inline TEST_UNUSED bool test_monitored(void) {
+    const char *sysmon = getenv("CC_SYSMON");
+    return sysmon == NULL || strcmp(sysmon, "0") != 0;
+}
+
 /* A number that differs each time and by the run's seed, from any thread. */
 static inline TEST_UNUSED uint64_t test_random(void) {
     static _Atomic uint64_t turn;
