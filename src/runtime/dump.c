@@ -45,6 +45,10 @@ struct dump {
     struct group *group;       /* GROUPS of them; NULL: no memory */
     uint16_t slot[2 * GROUPS]; /* 1 + the group, by its hash; 0: none */
     uint16_t order[GROUPS];
+    struct spot {
+        uintptr_t pc;
+        struct cc__spot is;
+    } spot[256]; /* by pc */
     struct cc__report next;
     char buf[16 * 1024];
 };
@@ -68,20 +72,27 @@ static struct cc__text *line(struct dump *d) {
     return &d->text;
 }
 
+/* Names are looked up in files: those of the places that many stacks go through are kept. */
+static const struct cc__spot *spot_at(struct dump *d, uintptr_t pc) {
+    struct spot *s = &d->spot[pc % CC__COUNT_OF(d->spot)];
+    if (s->pc != pc) cc__spot_of(pc, &s->is);
+    s->pc = pc;
+    return &s->is;
+}
+
 static void write_stack(struct dump *d, const struct cc__report *r) {
     for (unsigned i = 0; i < r->depth; i++) {
-        struct cc__spot place;
+        const struct cc__spot *s = spot_at(d, r->pc[i] - 1); /* in the call, not behind it */
         struct cc__text *t = line(d);
-        cc__spot_of(r->pc[i] - 1, &place); /* in the call, not behind it */
         cc__text_str(t, "    ");
-        if (place.function[0] != 0) {
-            cc__text_str(t, place.function);
+        if (s->function[0] != 0) {
+            cc__text_str(t, s->function);
             cc__text_str(t, "+");
         }
-        cc__text_hex(t, place.offset + 1);
-        if (place.file[0] != 0) {
+        cc__text_hex(t, s->offset + 1);
+        if (s->file[0] != 0) {
             cc__text_str(t, " (");
-            cc__text_str(t, place.file);
+            cc__text_str(t, s->file);
             cc__text_str(t, ")");
         }
         cc__text_str(t, "\n");
@@ -90,11 +101,9 @@ static void write_stack(struct dump *d, const struct cc__report *r) {
 }
 
 /* A task that nobody named is called by its function. */
-static void name_by_function(struct cc__report *r) {
-    struct cc__spot place;
+static void name_by_function(struct dump *d, struct cc__report *r) {
     if (r->name[0] != 0 || r->function == 0) return;
-    cc__spot_of(r->function, &place);
-    memcpy(r->name, place.function, sizeof r->name - 1);
+    memcpy(r->name, spot_at(d, r->function)->function, sizeof r->name - 1);
 }
 
 static void write_many(struct dump *d, const struct group *g) {
@@ -116,7 +125,7 @@ static void write_many(struct dump *d, const struct group *g) {
 }
 
 static void write_group(struct dump *d, struct group *g) {
-    name_by_function(&g->first);
+    name_by_function(d, &g->first);
     if (g->count == 1)
         cc__report_line(line(d), &g->first, d->now_ns);
     else
@@ -270,7 +279,8 @@ void cc__dump_one(struct cc__task *t, const char *before, const char *after, con
     if (cc__report_take(t, false, &d->next)) {
         d->next.depth = (unsigned)depth;
         memcpy(d->next.pc, pcs, depth * sizeof *pcs);
-        name_by_function(&d->next);
+        memset(d->spot, 0, sizeof d->spot); /* libraries come and go between two reports */
+        name_by_function(d, &d->next);
         cc__text_str(&d->text, before);
         cc__report_line(&d->text, &d->next, cc__now_ns());
         cc__text_str(&d->text, after);

@@ -35,8 +35,16 @@ static const struct cc__runtime *runtimes[RUNTIMES];
 static char runtime_names[RUNTIMES][sizeof((struct cc__runtime *)0)->name];
 static unsigned runtime_count;
 
+/* A place of spawns, or a reason to wait, as text: there are few of them, and many tasks. */
+static struct known {
+    const void *at;
+    char what[48], file[96];
+    int line;
+} known[64]; /* by address; filled by whoever has the lock of dump.c */
+
 void cc__report_begin(void) {
     running_count = runtime_count = 0;
+    memset(known, 0, sizeof known);
 }
 
 /* What a worker runs, and since when: that the monitor knows, if it has seen the same task before. */
@@ -82,15 +90,41 @@ CC__HOOKS_UNCHECKED static void copy_record(struct cc__task *to, const struct cc
     for (size_t i = 0; i < sizeof *to / sizeof *target; i++) target[i] = source[i];
 }
 
+/* Where that is kept; a site and a reason are never at one address. */
+static struct known *known_slot(const void *at) {
+    return &known[(uintptr_t)at / sizeof(void *) % CC__COUNT_OF(known)];
+}
+
+static const struct known *site_text(const struct cc_site *at) {
+    struct known *k = known_slot(at);
+    struct cc_site site;
+    if (k->at == at) return k;
+    *k = (struct known){.at = at};
+    if (at == NULL || !cc__peek(&site, at, sizeof site)) return k;
+    if (site.what != NULL) cc__peek_text(k->what, sizeof k->what, site.what);
+    if (site.file != NULL) cc__peek_text(k->file, sizeof k->file, site.file);
+    k->line = site.line;
+    return k;
+}
+
+static const char *reason_text(const char *at) {
+    struct known *k = known_slot(at);
+    if (k->at == at) return k->what;
+    *k = (struct known){.at = at};
+    if (at != NULL) cc__peek_text(k->what, sizeof k->what, at);
+    return k->what;
+}
+
 /* Its name, or its function as the spawn had it; and where that was. */
 static void take_label(const struct cc__task *copy, struct cc__report *out) {
-    struct cc_site site;
+    const struct known *site = site_text(copy->site);
     out->site = copy->site;
-    if (copy->has_name) cc__peek_text(out->name, sizeof out->name, copy->name);
-    if (copy->site == NULL || !cc__peek(&site, copy->site, sizeof site)) return;
-    if (!copy->has_name && site.what != NULL) cc__peek_text(out->name, sizeof out->name, site.what);
-    if (site.file != NULL) cc__peek_text(out->file, sizeof out->file, site.file);
-    out->line = site.line;
+    if (copy->has_name)
+        cc__peek_text(out->name, sizeof out->name, copy->name);
+    else
+        memcpy(out->name, site->what, sizeof out->name);
+    memcpy(out->file, site->file, sizeof out->file);
+    out->line = site->line;
 }
 
 /* A task that another waits for. */
@@ -111,7 +145,7 @@ static void take_wait(struct cc__task *t, const struct cc__fiber *fiber, struct 
         out->object = fiber->waits_for & ~CC__WAITS_FLAG;
     } else if (fiber->waits_for != 0 && cc__peek(&wait, (const void *)fiber->waits_for, sizeof wait) &&
                cc__wait_is_of(&wait, t)) {
-        if (wait.reason != NULL) cc__peek_text(out->reason, sizeof out->reason, wait.reason);
+        memcpy(out->reason, reason_text(wait.reason), sizeof out->reason - 1);
         out->object = (uintptr_t)wait.object;
         if (strcmp(out->reason, "join") == 0) take_object(wait.object, out);
     }

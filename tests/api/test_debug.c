@@ -60,7 +60,7 @@ static void *nurse(void *arg) {
 
 /* ---- reading reports ---- */
 
-static char report[256 * 1024];
+static char report[4 << 20]; /* more than a thousand stacks */
 
 static const char *take_report(void) {
     int fd = memfd_create("report", 0);
@@ -236,7 +236,7 @@ static void reports_are_bounded(void **state) {
     if (TEST_TSAN) return; /* it has no room for so many fibers beside its own */
     enum { KINDS = 1500 };
     for (int i = 0; i < KINDS; i++) assert_null(waits_on((void *)(intptr_t)i));
-    for (int i = 0; i < 1000 && strstr(take_report(), "\nand ") == NULL; i++) cc_sleep_ms(10);
+    for (int i = 0; i < 100 && strstr(take_report(), "\nand ") == NULL; i++) cc_sleep_ms(10);
     const char *more = strstr(report, "\nand ");
     assert_non_null(more);
     has(more, " more\n");
