@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* Tasks that wait, one that runs and one that is ready, for gdb to look at. */
 #include <ccrt.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
-static _Atomic int never, running;
-static volatile int after_calls;
+static _Atomic int never;
+static volatile int after_calls, running;
 
 static __attribute__((noinline)) void waits_here(void) {
-    while (never == 0) cc_park_if(&never, 0);
+    while (atomic_load_explicit(&never, memory_order_acquire) == 0) cc_park_if(&never, 0);
     after_calls++;
 }
 static void *parker(void *arg) {
+    void *volatile kept = arg; /* for gdb to find, in its frame */
     waits_here();
-    return arg; /* kept in a register meanwhile, which gdb has to find */
+    return kept;
 }
 static void *joiner(void *arg) {
     cc_task_join(*(cc_task *)arg, NULL);

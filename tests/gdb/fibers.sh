@@ -10,9 +10,10 @@ command -v gdb >/dev/null || { echo "no gdb"; exit 77; }
 gdb -batch -nx -ex 'python import gdb.unwinder' 2>&1 | grep -q . && { echo "gdb without Python"; exit 77; }
 dir=$(mktemp -d "${TMPDIR:-/tmp}/ccrt-core.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
-common=(gdb -batch -nx -ex 'set debuginfod enabled off' -ex 'set confirm off' -ex 'set width 0' -ex "source $script")
+common=(gdb -batch -nx -ex 'set debuginfod enabled off' -ex 'set confirm off' -ex 'set width 0'
+    -ex 'set print demangle off' -ex "source $script")
 look=(-ex 'info fibers' -ex 'echo == parker\n' -ex 'fiber "the parker" bt' -ex 'echo == variable\n'
-    -ex 'fiber "the parker"' -ex 'frame function parker' -ex 'print arg' -ex 'fiber 0'
+    -ex 'fiber "the parker"' -ex 'frame function parker' -ex 'print kept' -ex 'fiber 0'
     -ex 'echo == looker\n' -ex 'fiber "the looker" bt' -ex 'echo == thread\n' -ex bt)
 
 # What a list of commands printed must say, whoever was asked.
@@ -22,7 +23,7 @@ check() {
         '^[0-9]+ "the parker": waits \(park_if on 0x[0-9a-f]+\), spawned at .*fibers\.c:[0-9]+$' \
         '^[0-9]+ "the joiner": waits \(join of task [0-9]+ "the parker"\), spawned at .*fibers\.c:[0-9]+$' \
         '^[0-9]+ "the looker": runs on worker [0-9]+, spawned at .*fibers\.c:[0-9]+$' \
-        '^3 tasks$' '^#[0-9]+ .*cc_priv_park_if \(' '^\$1 = \(void \*\) 0x1267$'; do
+        '^3 tasks$' '^#[0-9]+ .*cc_priv_park_if \(' '^\$1 = \(void \*.*\) 0x1267$'; do
         grep -qE "$pattern" <<<"$out" || { echo "$what: no $pattern in:"; echo "$out"; exit 1; }
     done
     frames "$out" "$what" parker 'waits_here parker fiber_main fiber_entry cc__ctx_entry '
