@@ -4,6 +4,7 @@
  * program goes on, unless the program wants the signal for itself.
  * Method: tasks that wait in each way there is, and a look at the text. The functions of this file that have to be seen
  * in stacks are never inlined and do something after their calls.
+ * Not with: valgrind
  */
 #include "runtimes.h"
 
@@ -99,8 +100,7 @@ static char *await_entry(const char *who, const char *what, char *out, size_t si
         if (found != NULL && strstr(found, what) != NULL) return found;
         cc_sleep_ms(2);
     }
-    print_message("no %s with %s in:\n%s", who, what, report);
-    fail();
+    fail_msg("no %s with %s in:\n%s", who, what, report);
     return NULL;
 }
 

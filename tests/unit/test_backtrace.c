@@ -15,7 +15,8 @@ enum { MAX = 32 };
 static struct cc__fiber *home, *fiber;
 static volatile int sum;
 
-#if defined(__GNUC__) && !defined(__clang__)
+/* A static program has no index of its unwind tables on some processors: then frame pointers have to do. */
+#if defined(__GNUC__) && !defined(__clang__) && !CCRT_TEST_MINI
 #define BARE __attribute__((noinline, optimize("omit-frame-pointer")))
 #else
 #define BARE __attribute__((noinline))
@@ -106,7 +107,7 @@ static void nonsense(void **state) {
         f.lo = (char *)word;
         f.bytes = round % 8 == 0 ? (size_t)cc__rng_next(&r) : sizeof word;
         f.ctx.sp = &word[cc__rng_below(&r, 64)];
-        assert_in_range(cc__backtrace(&f, pc, MAX), 0, MAX);
+        assert_true(cc__backtrace(&f, pc, MAX) <= MAX);
     }
     f = *fiber;
     f.lo = (char *)16; /* nothing is there */

@@ -19,7 +19,7 @@ static void of_the_program(void **state) {
     assert_int_equal(static_function(14), 42);
     assert_true(cc__module_of(pc, &m));
     assert_true(m.program);
-    assert_non_null(m.unwind);
+    if (!CCRT_TEST_MINI) assert_non_null(m.unwind); /* static programs of other processors have none */
     cc__spot_of(pc + 1, &s);
     assert_string_equal(s.function, "static_function");
     assert_int_equal(s.offset, 1);
