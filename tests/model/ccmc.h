@@ -58,8 +58,13 @@ struct mc_scenario {
      * fails the scenario. NULL: whatever they are. */
     const char *outcomes;
 
-    bool full;  /* takes long: run with --full only */
-    bool leaks; /* what is allocated need not be freed */
+    bool quiet; /* threads may wait in a futex for ever: check() is called then, too, and looks who, by mc_sleeps() */
+    unsigned first; /* so many of the threads run before the others, one by one, each until it waits: one way to begin,
+                     * where to try all would take too long */
+    bool fences;    /* its only seq_cst operations are fences: they need not be tried in every order (fences.c) */
+    bool sc;        /* sequential consistency only: each load sees the newest store, and fences are nothing */
+    bool full;      /* takes long: run with --full only */
+    bool leaks;     /* what is allocated need not be freed */
 
     /* Bounds; 0 means the default. One that is hit is always reported, and fails the scenario unless
      * it says that it is bounded. */
@@ -89,6 +94,9 @@ void mc_yield(void);
 
 /* The number of this thread, from 0. */
 int mc_self(void);
+
+/* Whether a thread waits in a futex: for check(), where a scenario is `quiet`. */
+bool mc_sleeps(int thread);
 
 /* Say what came out of this execution, in check(): one word, printf style. */
 void mc_outcome(const char *format, ...) __attribute__((format(printf, 1, 2)));

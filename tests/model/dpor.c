@@ -90,6 +90,7 @@ struct mc__clock mc__dpor_known(const struct mc__thread *t, const struct mc__op 
     if (op->sc != MC__SC_NONE) mc__clock_join(&c, &mc.sc_fences);
     if (op->sc == MC__SC_FENCE) mc__clock_join(&c, &mc.sc_accesses);
     if (op->sc == MC__SC_ACCESS) mc__clock_join(&c, &mc.object[op->object].sc);
+    if (op->object2 != MC__NO_OBJECT) mc__clock_join(&c, &mc.object[op->object2].wrote);
     return c;
 }
 

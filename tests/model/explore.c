@@ -102,6 +102,13 @@ static void deadlock(void) {
     mc__bug(MC_DEADLOCK, NULL, "deadlock, or a lost wake-up:%s, forever", text);
 }
 
+/* Nobody can go on, and need not: all that wait do so in futexes, and the scenario says that they may. */
+static bool quiet(void) {
+    for (unsigned i = 0; i < mc.threads; i++)
+        if (!mc.thread[i].done && !mc__in_futex(&mc.thread[i])) return false;
+    return mc.scenario->quiet;
+}
+
 /* ---- one step ---- */
 
 static uint64_t random_below(uint64_t n) { /* splitmix64, as base/rng.h */
@@ -128,21 +135,38 @@ static void op_prepare(struct mc__op *op) {
     const struct mc__kind *k = op->kind;
     if (k->part) op_widen(op);
     op->writes = k->writes;
-    op->sc = k->sc;
+    bool plain = mc.options.sc_only || mc.scenario->fences;
+    op->sc = plain ? MC__SC_NONE : k->sc; /* all see the newest as it is, or fences.c orders them */
     op->object = op->object2 = MC__NO_OBJECT;
-    if (k->object == MC__ATOMIC && (op->order == __ATOMIC_SEQ_CST || op->fail_order == __ATOMIC_SEQ_CST))
-        op->sc = MC__SC_ACCESS;
+    bool access = k->object == MC__ATOMIC && (op->order == __ATOMIC_SEQ_CST || op->fail_order == __ATOMIC_SEQ_CST);
+    if (access && mc.scenario->fences) mc__die("a seq_cst access, and .fences");
+    if (access && !mc.options.sc_only) op->sc = MC__SC_ACCESS;
     if (k->object != MC__NOTHING)
         op->object = (uint8_t)mc__object_at(op->addr, op->size, (enum mc__object_kind)k->object);
     if (k->queue) op->object2 = (uint8_t)mc__object_at(op->queue, sizeof(uint32_t), MC__QUEUE);
 }
 
+static bool can_go_on(const struct mc__thread *t) {
+    return !t->done && (t->op.kind->enabled == NULL || t->op.kind->enabled(t));
+}
+
+/* The first threads of a scenario that says so have the machine to themselves, one by one, each until it waits. Then
+ * all that they did comes before whatever follows: the order is given, not one of many. */
+static bool begins_alone(void) {
+    if (mc.alone >= mc.scenario->first) return false;
+    while (mc.alone < mc.scenario->first && !can_go_on(&mc.thread[mc.alone])) mc.alone++;
+    if (mc.alone < mc.scenario->first) return true;
+    struct mc__clock before = {{0}};
+    for (unsigned i = 0; i < mc.scenario->first; i++) mc__clock_join(&before, &mc.thread[i].past);
+    for (unsigned i = 0; i < mc.threads; i++) mc__clock_join(&mc.thread[i].past, &before);
+    return false;
+}
+
 static mc__mask enabled_threads(void) {
     mc__mask enabled = 0;
+    if (begins_alone()) return MC__BIT(mc.alone);
     for (unsigned i = 0; i < mc.threads; i++) {
-        const struct mc__thread *t = &mc.thread[i];
-        if (t->done) continue;
-        if (t->op.kind->enabled == NULL || t->op.kind->enabled(t)) enabled |= MC__BIT(i);
+        if (can_go_on(&mc.thread[i])) enabled |= MC__BIT(i);
     }
     return enabled;
 }
@@ -199,12 +223,14 @@ static int schedule(void) {
     struct mc__node *n = NULL;
     if (all_done)
         mc.end = MC__DONE;
+    else if (enabled == 0 && quiet())
+        mc.end = MC__DONE;
     else if (enabled == 0)
         deadlock();
     else
         n = node_new(enabled);
     if (n == NULL) {
-        bool more = mc.end == MC__PRUNED || mc.end == MC__CUT;
+        bool more = mc.end == MC__PRUNED || mc.end == MC__CUT || !all_done;
         if (more && mc.options.mode == MC_REDUCED) mc__dpor_never_made();
         return -1;
     }
@@ -354,10 +380,11 @@ static void execution_threads(void) {
 
 static void execution(void) {
     mc.end = MC__RUNNING;
-    mc.depth = 0;
+    mc.depth = mc.alone = 0;
     search.named = -1;
     mc__image_reset();
     mc__memory_reset();
+    mc__fences_reset();
     mc__race_reset();
     mc__arena_reset();
     mc__threads_reset();
@@ -415,6 +442,7 @@ static bool out_of_executions(void) {
 static void search_begin(const struct mc_scenario *s, const struct mc_options *o) {
     mc.scenario = s;
     mc.options = *o;
+    mc.options.sc_only = o->sc_only || s->sc;
     mc.result = (struct mc_result){.exhausted = o->mode != MC_RANDOM && o->replay == NULL};
     mc.max_steps = s->max_steps != 0 ? s->max_steps : 1000;
     if (mc.max_steps > MC__STEPS) mc.max_steps = MC__STEPS;

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* Futexes and time: the system calls that src/plat makes to wait.
  *
- * futex wait is two steps. The first is what the kernel does under the lock of the queue: a full fence, a
- * load of the word, and if that is the expected value the thread is in the queue. The second is coming
+ * futex wait is two steps. The first is what the kernel does under the lock of the queue: a load of the
+ * word, and if that is the expected value the thread is in the queue. The second is coming
  * back, which waits until somebody woke it, or may happen at any time where the wait has a deadline:
- * timeouts are not a matter of time here but one more thing that can happen. A wake is a full fence, then
- * any n of those in the queue are woken; which ones is a choice. Nothing is learned by being woken: the
- * word must be read again, as the kernel's promise has it.
+ * timeouts are not a matter of time here but one more thing that can happen. A wake wakes any n of those in
+ * the queue; which ones is a choice. Nothing is learned by being woken: the word must be read again.
  *
- * The fences are what makes "store, wake" against "wait" safe: either the wait sees the store or the wake
- * sees the waiter.
+ * What makes "store, wake" against "wait" safe is the kernel's promise, no more: either the wake finds the waiter, or
+ * the wait comes after it and sees the store. So a queue remembers what those who woke knew of the word, and a later
+ * wait sees nothing older. The kernel has full fences in both calls; a protocol that needs those for something else than
+ * the word relies on what is promised nowhere, and the model does not give it to it. It also costs less: calls for
+ * different words need not be tried in both orders.
  *
  * A wake does not touch the word's memory, which may be gone by then.
  *
@@ -28,16 +30,25 @@
 #define SECOND_NS ((int64_t)1000000000)
 #define BEGIN_NS SECOND_NS /* what clocks say at the start of an execution */
 
+static const struct mc__kind sleep_kind;
+
 enum { QUEUED = 1, SLEEP_WOKEN = 0, SLEEP_TIMEOUT = 1, SLEEP_SPURIOUS = 2 };
 
 static mc__word wait_apply(struct mc__thread *t, struct mc__op *op, unsigned code) {
-    mc__fence_by(t, __ATOMIC_SEQ_CST);
     mc__word value = mc__read_apply(t, op, code, __ATOMIC_RELAXED);
     bool queued = value == op->expected;
     if (queued) mc.object[op->object2].waiting |= MC__BIT(t->tid);
     t->woken = false;
     mc__trace_step(op, "sees %s%s", mc__trace_value(value, op->size), queued ? ", sleeps" : "");
     return queued ? QUEUED : 0;
+}
+
+bool mc__in_futex(const struct mc__thread *t) {
+    return !t->done && t->op.kind == &sleep_kind;
+}
+
+bool mc_sleeps(int thread) {
+    return mc__in_futex(&mc.thread[thread]);
 }
 
 static bool may_wake_itself(const struct mc__thread *t) {
@@ -76,8 +87,9 @@ static unsigned wake_options(const struct mc__thread *t, const struct mc__op *op
 }
 
 static mc__word wake_apply(struct mc__thread *t, struct mc__op *op, unsigned code) {
-    mc__fence_by(t, __ATOMIC_SEQ_CST);
-    mc.object[op->object2].waiting &= (mc__mask)~code;
+    struct mc__object *queue = &mc.object[op->object2];
+    queue->waiting &= (mc__mask)~code;
+    mc__view_join(&queue->released, &t->now);
     for (unsigned i = 0; i < MC__THREADS; i++)
         if ((code & MC__BIT(i)) != 0) mc.thread[i].woken = true;
     mc__trace_step(op, "%d woken", __builtin_popcount(code));
@@ -88,13 +100,12 @@ static const struct mc__kind wait_kind = {.name = "futex wait",
                                           .object = MC__ATOMIC,
                                           .part = true,
                                           .queue = true,
-                                          .sc = MC__SC_FENCE,
                                           .options = mc__read_options,
                                           .apply = wait_apply};
 static const struct mc__kind sleep_kind = {
     .name = "futex sleep", .queue = true, .enabled = sleep_enabled, .options = sleep_options, .apply = sleep_apply};
 static const struct mc__kind wake_kind = {
-    .name = "futex wake", .queue = true, .sc = MC__SC_FENCE, .options = wake_options, .apply = wake_apply};
+    .name = "futex wake", .queue = true, .options = wake_options, .apply = wake_apply};
 
 static long futex_wait(uint32_t *word, uint32_t expected, const struct timespec *until, const void *pc) {
     struct mc__op op = {.kind = &wait_kind,

@@ -230,6 +230,7 @@ struct mc__state {
     struct mc__view sc; /* positions that seq_cst operations have seen */
     struct mc__clock sc_fences, sc_accesses;
 
+    unsigned alone; /* which of the scenario's first threads has the machine to itself */
     unsigned max_steps, max_spins;
     unsigned depth;  /* steps of this execution so far */
     unsigned replay; /* how many of them are given */
@@ -287,6 +288,16 @@ mc__word mc__read_apply(struct mc__thread *t, struct mc__op *op, unsigned code, 
 void mc__race_reset(void);
 void mc__plain(uintptr_t addr, size_t bytes, bool write, const void *pc);
 void mc__atomic(uintptr_t addr, size_t bytes, bool write, const void *pc);
+
+/* fences.c */
+void mc__fences_reset(void);
+void mc__fences_made(const struct mc__thread *t);
+bool mc__fences_allow(const struct mc__thread *t, unsigned object, unsigned pos);
+void mc__fences_access(const struct mc__thread *t, unsigned object, unsigned pos);
+void mc__fences_make_room(unsigned object, unsigned pos);
+
+/* futex.c */
+bool mc__in_futex(const struct mc__thread *t);
 
 /* arena.c */
 void mc__arena_init(void);

@@ -151,6 +151,7 @@ void mc__plain_write_to_atomics(uintptr_t addr, size_t bytes) {
         if (o->kind != MC__ATOMIC || o->addr >= addr + bytes || addr >= o->addr + o->size) continue;
         if (message_at(o, o->n - 1u)->lazy) continue;
         unsigned pos = o->n;
+        mc__fences_access(t, i, pos - 1u);
         struct mc__message *m = message_add(o, pos);
         *m = (struct mc__message){.tid = (uint8_t)t->tid, .count = t->count + 1, .lazy = true};
         m->released = t->released;
@@ -180,9 +181,9 @@ bool mc__changed_since(const struct mc__object *o, unsigned seen) {
 static unsigned oldest(const struct mc__thread *t, const struct mc__op *op, unsigned order) {
     unsigned i = op->object, pos = t->now.at[i];
     if (op->kind != &mc__store && t->fresh[i] > pos) pos = t->fresh[i];
-    if ((order == __ATOMIC_SEQ_CST || op->sc == MC__SC_FENCE) && mc.sc.at[i] > pos) pos = mc.sc.at[i];
-    if (op->sc == MC__SC_FENCE && t->acquired.at[i] > pos)
-        pos = t->acquired.at[i]; /* a futex wait: it is a fence, too */
+    if (order == __ATOMIC_SEQ_CST && mc.sc.at[i] > pos) pos = mc.sc.at[i];
+    if (op->object2 != MC__NO_OBJECT && mc.object[op->object2].released.at[i] > pos)
+        pos = mc.object[op->object2].released.at[i]; /* a futex wait, after wakes */
     return pos;
 }
 
@@ -221,7 +222,8 @@ unsigned mc__read_options(const struct mc__thread *t, const struct mc__op *op, u
     struct mc__clock known = {{0}};
     if (least < last) known = mc__dpor_known(t, op);
     for (unsigned pos = last + 1; pos-- > least;)
-        if (usable(op, o, pos, from, from_fail) && reachable(t, op, o, pos, &known))
+        if (usable(op, o, pos, from, from_fail) && reachable(t, op, o, pos, &known) &&
+            (pos == last || !mc.scenario->fences || mc__fences_allow(t, op->object, pos)))
             codes[n++] = (uint16_t)(last - pos);
     if (op->weak && t->tid != MC__MAIN && t->spurious < mc.scenario->spurious &&
         message_at(o, last)->value == op->expected)
@@ -234,6 +236,7 @@ unsigned mc__read_options(const struct mc__thread *t, const struct mc__op *op, u
 /* Thread t sees the message at a position. */
 static mc__word see(struct mc__thread *t, unsigned object, unsigned pos, unsigned order) {
     const struct mc__message *m = message_at(&mc.object[object], pos);
+    mc__fences_access(t, object, pos);
     raise_to(&t->now.at[object], pos);
     mc__view_join(&t->acquired, &m->released);
     if (acquires(order)) mc__view_join(&t->now, &m->released);
@@ -259,6 +262,7 @@ static void make_room(unsigned object, unsigned pos) {
     for (unsigned i = 0; i < mc.messages; i++) make_room_in(&mc.message[i].released, object, pos);
     for (unsigned i = 0; i < mc.objects; i++) make_room_in(&mc.object[i].released, object, pos);
     make_room_in(&mc.sc, object, pos);
+    mc__fences_make_room(object, pos);
 }
 
 /* Thread t puts a message after the one at `prev`, which it has read if it is a read-modify-write. */
@@ -266,6 +270,7 @@ static void put(struct mc__thread *t, const struct mc__op *op, unsigned prev, mc
     unsigned i = op->object, pos = prev + 1;
     struct mc__object *o = &mc.object[i];
     bool newest = pos == o->n;
+    if (!rmw) mc__fences_access(t, i, prev);
     if (!newest) make_room(i, pos);
     struct mc__message *m = message_add(o, pos);
     raise_to(&t->now.at[i], pos);
@@ -286,7 +291,8 @@ static void put(struct mc__thread *t, const struct mc__op *op, unsigned prev, mc
 
 void mc__fence_by(struct mc__thread *t, unsigned order) {
     if (acquires(order)) mc__view_join(&t->now, &t->acquired);
-    if (order == __ATOMIC_SEQ_CST) {
+    if (order == __ATOMIC_SEQ_CST && mc.scenario->fences) mc__fences_made(t);
+    if (order == __ATOMIC_SEQ_CST && !mc.scenario->fences) {
         for (unsigned i = 0; i < mc.objects; i++) {
             raise_to(&t->now.at[i], mc.sc.at[i]);
             raise_to(&mc.sc.at[i], t->now.at[i]);

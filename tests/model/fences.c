@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* seq_cst fences whose order is not chosen: for scenarios that say `.fences`, and have no other seq_cst operations.
+ *
+ * memory.c makes fences one after the other, and that is their order S. All orders have to be tried then: with four
+ * threads of three fences, hundreds of thousands, most of which nobody can tell apart. RC11 asks for less: that some
+ * order exists. Its rule (psc, for fences) is that this relation has no cycle:
+ *
+ *   F1 -> F2  if F1 happens before F2, or if F1 happens before an access e to some atomic, and e comes before (by
+ *             reads-from, modification order, from-read, and what these make together) an access that happens before F2
+ *
+ * So a fence here is only noted, with its thread's view: the positions of what it knows of each atomic. An access e of
+ * F1's side that is about position p of an atomic (the message read, or the one that a store is put after) comes before
+ * all that F2 knows beyond p: F1 -> F2 if F2's view of that atomic is above p. A message may be chosen by a load or a
+ * store if that makes no cycle. The newest always may: nobody knows more. For fences that come later, each fence keeps
+ * the lowest position of each atomic that an access after it was about.
+ *
+ * What the state is after some steps is then the same in whichever order independent ones were made, fences
+ * included, and fences are independent of everything: the search need not turn them round. Where two accesses to
+ * different atomics cannot both be about old messages, each leaves the other fewer choices, and the pairs that are
+ * possible are the same whoever is first; all are tried in one order. model_random compares with memory.c's way and
+ * with the rules.
+ *
+ * The relation is kept closed: reach[f] has all fences after f. */
+#include "internal.h"
+
+enum { FENCES = 64, NONE = UINT16_MAX };
+
+static struct {
+    unsigned n;
+    uint8_t tid[FENCES];
+    uint32_t stamp[FENCES];             /* its thread's own clock: who has seen that has the fence before it */
+    uint16_t view[FENCES][MC__OBJECTS]; /* what it knows */
+    uint16_t low[FENCES][MC__OBJECTS];  /* the lowest that an access after it was about */
+    uint64_t reach[FENCES];
+} fences;
+
+void mc__fences_reset(void) {
+    fences.n = 0;
+}
+
+/* Those that happen before what thread t does now. */
+static uint64_t before(const struct mc__thread *t) {
+    uint64_t set = 0;
+    for (unsigned f = 0; f < fences.n; f++)
+        if (t->now.before.t[fences.tid[f]] >= fences.stamp[f]) set |= (uint64_t)1 << f;
+    return set;
+}
+
+/* Those that know of something in `object` beyond a position. */
+static uint64_t beyond(unsigned object, unsigned pos) {
+    uint64_t set = 0;
+    for (unsigned f = 0; f < fences.n; f++)
+        if (fences.view[f][object] > pos) set |= (uint64_t)1 << f;
+    return set;
+}
+
+static uint64_t reached_from(uint64_t set) {
+    uint64_t reached = set;
+    for (; set != 0; set &= set - 1) reached |= fences.reach[__builtin_ctzll(set)];
+    return reached;
+}
+
+/* Each of `from` comes before each of `to`. */
+static void order(uint64_t from, uint64_t to) {
+    if (from == 0 || to == 0) return;
+    to = reached_from(to);
+    for (unsigned f = 0; f < fences.n; f++)
+        if ((((fences.reach[f] | (uint64_t)1 << f) & from)) != 0) fences.reach[f] |= to;
+}
+
+/* Thread t makes one; its view is up to date. */
+void mc__fences_made(const struct mc__thread *t) {
+    if (fences.n == FENCES) mc__cut("more than %d fences in one execution", FENCES);
+    unsigned self = fences.n;
+    uint64_t earlier = before(t);
+    for (unsigned f = 0; f < fences.n; f++)
+        for (unsigned i = 0; i < mc.objects; i++)
+            if (fences.low[f][i] < t->now.at[i]) earlier |= (uint64_t)1 << f;
+    fences.n++;
+    fences.tid[self] = (uint8_t)t->tid;
+    fences.stamp[self] = t->now.before.t[t->tid];
+    memcpy(fences.view[self], t->now.at, sizeof fences.view[self]);
+    memset(fences.low[self], 0xff, sizeof fences.low[self]);
+    fences.reach[self] = 0;
+    order(earlier, (uint64_t)1 << self);
+}
+
+/* Whether an access by thread t may be about a position. */
+bool mc__fences_allow(const struct mc__thread *t, unsigned object, unsigned pos) {
+    uint64_t to = beyond(object, pos);
+    return to == 0 || (reached_from(to) & before(t)) == 0;
+}
+
+/* It is. */
+void mc__fences_access(const struct mc__thread *t, unsigned object, unsigned pos) {
+    uint64_t from = before(t);
+    order(from, beyond(object, pos));
+    for (; from != 0; from &= from - 1) {
+        uint16_t *low = &fences.low[__builtin_ctzll(from)][object];
+        if (pos < *low) *low = (uint16_t)pos;
+    }
+}
+
+/* A message is put before others. */
+void mc__fences_make_room(unsigned object, unsigned pos) {
+    for (unsigned f = 0; f < fences.n; f++) {
+        if (fences.view[f][object] >= pos) fences.view[f][object]++;
+        if (fences.low[f][object] >= pos && fences.low[f][object] != NONE) fences.low[f][object]++;
+    }
+}
