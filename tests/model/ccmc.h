@@ -62,7 +62,6 @@ struct mc_scenario {
     unsigned first; /* so many of the threads run before the others, one by one, each until it waits: one way to begin,
                      * where to try all would take too long */
     bool fences;    /* its only seq_cst operations are fences: they need not be tried in every order (fences.c) */
-    bool sc;        /* sequential consistency only: each load sees the newest store, and fences are nothing */
     bool full;      /* takes long: run with --full only */
     bool leaks;     /* what is allocated need not be freed */
 

@@ -442,7 +442,6 @@ static bool out_of_executions(void) {
 static void search_begin(const struct mc_scenario *s, const struct mc_options *o) {
     mc.scenario = s;
     mc.options = *o;
-    mc.options.sc_only = o->sc_only || s->sc;
     mc.result = (struct mc_result){.exhausted = o->mode != MC_RANDOM && o->replay == NULL};
     mc.max_steps = s->max_steps != 0 ? s->max_steps : 1000;
     if (mc.max_steps > MC__STEPS) mc.max_steps = MC__STEPS;

@@ -7,11 +7,11 @@
  * timeouts are not a matter of time here but one more thing that can happen. A wake wakes any n of those in
  * the queue; which ones is a choice. Nothing is learned by being woken: the word must be read again.
  *
- * What makes "store, wake" against "wait" safe is the kernel's promise, no more: either the wake finds the waiter, or
- * the wait comes after it and sees the store. So a queue remembers what those who woke knew of the word, and a later
- * wait sees nothing older. The kernel has full fences in both calls; a protocol that needs those for something else than
- * the word relies on what is promised nowhere, and the model does not give it to it. It also costs less: calls for
- * different words need not be tried in both orders.
+ * What makes "store, wake" against "wait" safe is the kernel's promise, no more: either the wake finds the waiter,
+ * or the wait comes after it and sees the store. So a queue remembers what those who woke knew of the word, and a
+ * later wait sees nothing older. The kernel has full fences in both calls; a protocol that needs those for
+ * something else than the word relies on what is promised nowhere, and does not get it here. It also costs less: calls
+ * for different words need not be tried in both orders.
  *
  * A wake does not touch the word's memory, which may be gone by then.
  *

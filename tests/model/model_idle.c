@@ -6,8 +6,8 @@
  * deadlock. Tasks that need each other: each waits until the other has begun, so one worker is not enough, and the
  * one that was woken must have woken the next.
  * One worker is exhausted with a publisher, a second thread that notifies, mail, timers, a batch and shutdown. Two
- * publishers of a task each, and two workers, have too many executions for that: they are a part of them, with --full,
- * or at random, with a seed.
+ * publishers of a task each, and two workers that live on after it, have too many executions for that: they are a part
+ * of them, with --full, or at random, with a seed. model_idle_pair.c has them cut down, exhausted.
  * Sources: src/sched/idle.c src/base/bits.c src/plat/futex.c src/plat/clock.c src/base/assert.c src/base/text.c
  * Weaken: src/sched/idle.c: notify: fence_full -> nothing
  * Weaken: src/sched/idle.c: cc__idle_sleep: fence_full -> nothing

@@ -11,6 +11,12 @@
  * fence, looks once more, and ends if there is nothing. Whoever found the bit gone has published before it looked, so
  * either the fences let the retiring worker see the work, or the publisher sees that it is gone and wakes another.
  * Sources: src/sched/idle.c src/plat/futex.c src/base/assert.c src/base/text.c
+ * Timeout: 300
+ * Weaken: src/sched/idle.c: notify: fence_full -> acq_rel
+ * Weaken: src/sched/idle.c: cc__idle_sleep: fence_full -> acq_rel
+ * Weaken: src/sched/idle.c: cc__idle_stop_searching: fence_full -> acq_rel
+ * Break: src/sched/idle.c: if (timer || cc__steal_visible(w)) notify(rt); => (void)timer;
+ * Break: src/sched/idle.c: || wake_one(rt)) return; => || wake_one(rt) || cc__sub_acq_rel(&rt->searching, 1)) return;
  */
 #include "plat/clock.h"
 #include "plat/futex.h"
@@ -235,7 +241,6 @@ const struct mc_scenario mc_scenarios[] = {
      {first_worker, second_worker, publisher, publisher},
      at_rest,
      EXHAUSTED,
-     .first = 1,
-     .full = true},
+     .first = 1},
     {0},
 };

@@ -302,6 +302,22 @@ static int bounds_are_reported(const struct mc_options *o) {
     return !(ok && b.bug == 0 && !b.exhausted && b.execs == 5 && strcmp(b.bound, "5 executions") == 0);
 }
 
+/* ---- one who sleeps for ever, one who begins alone, fences ---- */
+
+static void how_many_sleep(void) {
+    mc_assert(!mc_sleeps(2));
+    mc_outcome("%d", mc_sleeps(0) + mc_sleeps(1));
+}
+static void adds(void) {
+    results[mc_self()] = (int)cc__add_relaxed(&word, 1);
+}
+static void stores_and_looks(void) {
+    bool first = mc_self() == 0;
+    cc__store_relaxed(first ? &word : &other, 1);
+    cc__fence_full();
+    results[mc_self()] = (int)cc__load_relaxed(first ? &other : &word);
+}
+
 const struct mc_scenario mc_scenarios[] = {
     {"choices",
      choose_in_setup,
@@ -319,6 +335,16 @@ const struct mc_scenario mc_scenarios[] = {
     {"futex: sleep and wake", NULL, {sleeps, wakes}, NULL},
     {"futex: two sleep, one wake", NULL, {sleeps, sleeps, wakes}, NULL, MC_DEADLOCK},
     {"futex: two sleep, all are woken", NULL, {sleeps, sleeps, wakes_all}, NULL},
+    {"futex: one may sleep for ever", NULL, {sleeps, sleeps, wakes}, how_many_sleep, .outcomes = "0 1", .quiet = true},
+    {"one begins alone", NULL, {adds, adds}, results_01, .outcomes = "01", .first = 1},
+    {"both begin as they like", NULL, {adds, adds}, results_01, .outcomes = "01 10"},
+    {"fences, their order left open",
+     NULL,
+     {stores_and_looks, stores_and_looks},
+     results_01,
+     .outcomes = "01 10 11",
+     .fences = true},
+    {"fences in every order", NULL, {stores_and_looks, stores_and_looks}, results_01, .outcomes = "01 10 11"},
     {"futex: spurious wake-ups", NULL, {sleeps, wakes}, NULL, .spurious = 2},
     {"futex: lost wake-up", NULL, {sleeps_on_another, wakes_another}, NULL, MC_DEADLOCK},
     {"futex: all ends of a timed wait",
