@@ -7,16 +7,16 @@
  * far apart have; model_bits.c checks the real one. There are no timers. Where two of each have too many executions,
  * one or two begin alone, so that the others meet a worker that is asleep, or one that was woken and has not come yet.
  *
- * A worker that retires, for those to come: it sleeps with a timeout; when that passes it takes its bit back, full
- * fence, looks once more, and ends if there is nothing. Whoever found the bit gone has published before it looked, so
- * either the fences let the retiring worker see the work, or the publisher sees that it is gone and wakes another.
+ * A worker that retires, the library's own and one spelled out here for its twins: it sleeps with a timeout; when that
+ * passes it takes its bit back, full fence, looks once more, and ends if there is nothing. Whoever found the bit gone
+ * has published before it looked: either the fences let the retiring worker see the work, or the publisher sees that it
+ * is gone and wakes another. What it finds by that look it takes as a searcher, which looks for more.
  * Sources: src/sched/idle.c src/plat/futex.c src/base/assert.c src/base/text.c
  * Timeout: 300
  * Weaken: src/sched/idle.c: notify: fence_full -> acq_rel
  * Weaken: src/sched/idle.c: cc__idle_sleep: fence_full -> acq_rel
  * Weaken: src/sched/idle.c: cc__idle_stop_searching: fence_full -> acq_rel
  * Break: src/sched/idle.c: if (timer || cc__steal_visible(w)) notify(rt); => (void)timer;
- * Break: src/sched/idle.c: || wake_one(rt)) return; => || wake_one(rt) || cc__sub_acq_rel(&rt->searching, 1)) return;
  */
 #include "plat/clock.h"
 #include "plat/futex.h"
@@ -53,12 +53,16 @@ bool cc__bits_test(const struct cc__bits *b, size_t i) {
 }
 size_t cc__bits_find(const struct cc__bits *b, size_t from) {
     (void)b, (void)from;
-    for (size_t i = 0; i < rt.worker_count; i++)
+    for (size_t i = 0; i < cc__worker_count(&rt); i++)
         if (cc__load_relaxed(&idle[i]) != 0) return i;
     return CC__BITS_NONE;
 }
 int64_t cc__now_ns(void) {
     return 0;
+}
+void cc__monitor_ring(void) {
+}
+void cc__monitor_rouse(void) {
 }
 bool cc__steal_anything(struct cc__worker *w) {
     mc_assert(w->runtime == &rt);
@@ -141,6 +145,18 @@ static void retires(void) {
         w->searching = true;
     }
 }
+/* The library's own. */
+static void temporary(void) {
+    struct cc__worker *w = &workers[0];
+    w->temporary = true;
+    while (cc__idle_sleep(w)) {
+        bool found = take();
+        if (!found) continue;
+        cc__idle_stop_searching(w, true);
+        return;
+    }
+    mc_assert(!w->searching);
+}
 static void notifies(void) {
     cc__idle_notify(&rt);
 }
@@ -152,7 +168,7 @@ static void publishes_two(void) {
 /* ---- before and after ---- */
 
 static void begin(unsigned n, int searching) {
-    rt.worker_count = n;
+    cc__store_relaxed(&rt.worker_count, n);
     rt.workers = workers;
     cc__store_relaxed(&rt.sleeper_until, CC__NEVER);
     cc__store_relaxed(&rt.searching, searching);
@@ -220,6 +236,8 @@ const struct mc_scenario mc_scenarios[] = {
      EXHAUSTED,
      .expect = MC_ASSERT},
     {"1 retires, a notifier, a publisher", second_asleep, {retires, notifies, publisher}, at_rest, EXHAUSTED},
+    {"1 temporary, a notifier, a publisher", second_asleep, {temporary, notifies, publisher}, at_rest, EXHAUSTED},
+    {"1 temporary, 2 publishers", second_asleep, {temporary, publisher, publisher}, at_rest, EXHAUSTED},
     {"1 to sleep, 2 publishers", second_asleep, {first_worker, publisher, publisher}, at_rest, EXHAUSTED},
     {"1 asleep, 1 to sleep, a batch",
      two,

@@ -9,6 +9,8 @@
  * Survives: enqueue: xchg_acq_rel -> release: what it displaces the owner itself put there
  * Survives: take_first: xchg_acq_rel -> *: the same
  * Survives: steal_slot: cas_acq_rel -> acquire: who empties a slot tells nothing by it
+ * Survives: cc__steal_share: cas_acq_rel -> acquire: the same
+ * Survives: visit_over: sub_acq_rel -> *: not run here
  * Survives: cc__worker_main: store_release -> relaxed: not run here
  */
 #include "fiber/stack.h"
@@ -69,6 +71,12 @@ void cc__idle_notify(struct cc__runtime *runtime) {
     (void)runtime;
 }
 
+static void run(const struct cc__task *t);
+void cc__inject_push(struct cc__inject *q, struct cc__task *t) { /* by who shares a slot: somebody runs it */
+    (void)q;
+    run(t);
+}
+
 /* Never called. */
 #define UNUSED(function, ...)                                                                                          \
     void function(__VA_ARGS__) {                                                                                       \
@@ -76,7 +84,6 @@ void cc__idle_notify(struct cc__runtime *runtime) {
     }
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
-UNUSED(cc__inject_push, struct cc__inject *q, struct cc__task *t)
 UNUSED(cc__inject_push_batch, struct cc__inject *q, struct cc__tasks batch, size_t count)
 UNUSED(cc__inbox_push, struct cc__task *_Atomic *box, struct cc__task *t)
 UNUSED(cc__idle_notify_many, struct cc__runtime *runtime, size_t count)
@@ -88,6 +95,24 @@ UNUSED(cc__stack_cache_shrink, struct cc__stack_cache *cache, unsigned keep)
 UNUSED(cc__task_cache_drain, struct cc__task_cache *cache)
 UNUSED(cc__thread_set_name, const char *name)
 UNUSED(cc__tasks_append, struct cc__tasks *list, struct cc__task *t)
+UNUSED(cc__inject_push_many, struct cc__inject *q, int lane, struct cc__task *const *many, size_t n)
+UNUSED(cc__grow_retired, struct cc__worker *w)
+UNUSED(cc__monitor_start, void)
+bool cc__grow_pick(struct cc__worker *w, struct cc__task **t) {
+    return false;
+}
+struct cc__task *cc__grow_find_begun(struct cc__worker *w) {
+    return NULL;
+}
+uint32_t cc__runq_take_half(struct cc__runq *victim, struct cc__task **got) {
+    return 0;
+}
+int cc__thread_id(void) {
+    return 0;
+}
+#if CCRT_ASSERT >= 1
+UNUSED(cc__waitlist_none_held, const char *what)
+#endif
 struct cc__task *cc__tasks_take(struct cc__tasks *list) {
     return list->first;
 }
@@ -143,13 +168,16 @@ static void first_thief(void) {
     cc__worker_set_current(&workers[1]);
     run(cc__steal(&workers[1]));
 }
+static void sharer(void) {
+    cc__steal_share(&workers[0]);
+}
 static void second_thief(void) {
     cc__worker_set_current(&workers[2]);
     run(cc__steal(&workers[2]));
 }
 
 static void begin(unsigned n, int tasks_made) {
-    rt.worker_count = n;
+    cc__store_relaxed(&rt.worker_count, n);
     rt.workers = workers;
     made = tasks_made;
     for (unsigned i = 0; i < n; i++) {
@@ -181,6 +209,8 @@ const struct mc_scenario mc_scenarios[] = {
     {"two tasks in turn, a thief", one_thief, {owner_in_turn, first_thief}, each_ran_once},
     {"two tasks, two thieves", two_thieves, {owner, first_thief, second_thief}, each_ran_once},
     {"two tasks in turn, two thieves", two_thieves, {owner_in_turn, first_thief, second_thief}, each_ran_once},
+    {"two tasks, one shares the slot", one_thief, {owner, sharer}, each_ran_once},
+    {"two tasks in turn, a thief, one shares", one_thief, {owner_in_turn, first_thief, sharer}, each_ran_once},
     {"three tasks, a thief", three_tasks, {owner, first_thief}, each_ran_once},
     {0},
 };
