@@ -110,7 +110,7 @@ void cc__event_unpark(const struct cc__task *t, bool by_timer) {
 }
 
 /* The task may go on, end and be another's by now: its number is read as it is, which only a report may do. */
-CC__HOOKS_UNCHECKED void cc__event_note(const struct cc__task *t) {
+CC__HOOKS_UNCHECKED static void noted(const struct cc__task *t) {
     uint32_t serial = t->serial;
     const struct cc__runtime *rt = t->runtime;
     if (serial == 0 || rt == NULL) return;
@@ -125,13 +125,22 @@ CC__HOOKS_UNCHECKED void cc__event_note(const struct cc__task *t) {
     cc__log_end(&l);
 }
 
-void cc__event_unpark_thread(void) {
+static void thread_woken(void) {
     struct cc__log l;
     if (!CC__TRACING(CC__LOG_WAKE)) return;
     cc__log_begin(&l, "wake");
     say_self(&l);
     cc__text_str(&l.text, " wakes a thread");
     cc__log_end(&l);
+}
+
+void cc__event_unparked(const struct cc__task *t, enum cc__unparked how) {
+    switch (how) {
+    case CC__UNPARK_QUEUE: cc__event_unpark(t, false); break;
+    case CC__UNPARK_WAKE: thread_woken(); break;
+    case CC__UNPARK_NOTED: noted(t); break;
+    case CC__UNPARK_GONE: break;
+    }
 }
 
 void cc__event_rouse(const struct cc__worker *w) {

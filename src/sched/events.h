@@ -16,9 +16,8 @@ CC__COLD void cc__event_spawn(const struct cc__task *t);
 CC__COLD void cc__event_switch(struct cc__worker *w);
 /* A task was made runnable and is about to be queued; by a timer, or by who runs here. */
 CC__COLD void cc__event_unpark(const struct cc__task *t, bool by_timer);
-/* The same of one that was still active, and of a thread; both may go on at any time. */
-CC__COLD void cc__event_note(const struct cc__task *t);
-CC__COLD void cc__event_unpark_thread(void);
+/* What became of an unpark, before that is carried out. */
+CC__COLD void cc__event_unparked(const struct cc__task *t, enum cc__unparked how);
 CC__COLD void cc__event_steal(struct cc__worker *w, const struct cc__worker *victim);
 
 /* A temporary worker was started, or ended; `why` is static. */

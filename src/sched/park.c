@@ -83,22 +83,18 @@ void cc__thread_park(struct cc__task *self, int64_t deadline_ns, uintptr_t waits
 }
 
 /* Unpark; a task goes to *next if that is not NULL. */
-static void unpark(struct cc__task *t, uint32_t generation, struct cc__task **next) {
-    switch (cc__state_unpark(t, generation)) {
+static inline void unpark(struct cc__task *t, uint32_t generation, struct cc__task **next) {
+    enum cc__unparked how = cc__state_unpark(t, generation);
+    if (CC__TRACING(CC__TRACE_UNPARK | CC__LOG_WAKE)) cc__event_unparked(t, how);
+    switch (how) {
     case CC__UNPARK_QUEUE:
-        if (CC__TRACING(CC__TRACE_UNPARK | CC__LOG_WAKE)) cc__event_unpark(t, false);
         if (next != NULL)
             *next = t;
         else
             cc__ready(t);
         break;
-    case CC__UNPARK_WAKE:
-        if (CC__TRACING(CC__LOG_WAKE)) cc__event_unpark_thread();
-        cc__futex_wake(state_word(t), 1);
-        break;
+    case CC__UNPARK_WAKE: cc__futex_wake(state_word(t), 1); break;
     case CC__UNPARK_NOTED:
-        if (CC__TRACING(CC__TRACE_UNPARK | CC__LOG_WAKE)) cc__event_note(t);
-        break;
     case CC__UNPARK_GONE: break;
     }
 }
