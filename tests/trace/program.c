@@ -77,6 +77,17 @@ static void *throws(void *arg) {
 
 /* ---- all of it, in one task ---- */
 
+/* Workers take each other's tasks, sooner or later. */
+static void until_stolen(cc_runtime *rt) {
+    cc_runtime_stats stats;
+    cc_task batch[100];
+    do {
+        if (cc_task_spawn_many(batch, 100, yields, NULL) != 0) abort();
+        for (int i = 0; i < 100; i++) cc_task_join(batch[i], NULL);
+        cc_runtime_stats_get(rt, &stats);
+    } while (stats.stolen == 0 && cc_runtime_workers(rt) > 1);
+}
+
 static void *everything(void *arg) {
     cc_task t, batch[BATCH], player[2], catcher;
     pthread_t thrower;
@@ -86,6 +97,7 @@ static void *everything(void *arg) {
         cc_async(n, f, square, 7);
         if (cc_await(f) != 49) abort();
     }
+    until_stolen(arg);
     if (cc_task_spawn_many(batch, BATCH, yields, NULL) != 0) abort();
     for (int i = 0; i < BATCH; i++) cc_task_join(batch[i], NULL);
     cc_task_attr odd = {.name =
@@ -104,14 +116,14 @@ static void *everything(void *arg) {
     return arg;
 }
 
-static void one_runtime(unsigned number, unsigned workers, void *(*fn)(void *), void *arg) {
+static void one_runtime(unsigned number, unsigned workers, void *(*fn)(void *)) {
     cc_runtime *rt;
     cc_task t;
     cc_runtime_stats stats;
     memset(&table, 0, sizeof table);
     memset(&wall, 0, sizeof wall);
     if (cc_runtime_create(&rt, &(cc_runtime_attr){.workers = workers, .idle_ms = 10, .name = "traced"}) != 0) abort();
-    if (cc_runtime_spawn(rt, &t, NULL, fn, arg) != 0) abort();
+    if (cc_runtime_spawn(rt, &t, NULL, fn, rt) != 0) abort();
     cc_task_join(t, NULL);
     cc_runtime_stats_get(rt, &stats);
     printf("runtime %u tasks %llu\n", number, (unsigned long long)stats.spawned);
@@ -146,17 +158,17 @@ static void *forks(void *arg) {
 int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "";
     if (strcmp(what, "all") == 0) {
-        one_runtime(1, 1, everything, NULL);
-        one_runtime(2, 3, everything, NULL); /* after the first was written */
+        one_runtime(1, 1, everything);
+        one_runtime(2, 3, everything); /* after the first was written */
     } else if (strcmp(what, "killed") == 0) {
-        one_runtime(1, 2, everything, NULL);
+        one_runtime(1, 2, everything);
         _exit(0); /* what ran is written all the same */
     } else if (strcmp(what, "exit") == 0) {
         cc_task_join(cc_fiber_spawn_task(exits, (void *)0), NULL);
     } else if (strcmp(what, "fork") == 0) {
-        one_runtime(1, 2, forks, NULL);
+        one_runtime(1, 2, forks);
     } else if (strcmp(what, "grow") == 0) {
-        one_runtime(1, 1, grows, NULL);
+        one_runtime(1, 1, grows);
     } else if (strcmp(what, "lost") == 0) { /* more than there is room for */
         cc_runtime *rt;
         cc_task t[2];
