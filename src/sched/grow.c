@@ -38,16 +38,20 @@ void cc__worker_init(struct cc__runtime *rt, unsigned place) {
     if (CC__TRACING(CC__TRACE_ALL)) w->trace = cc__trace_open(rt->number, place, rt->name);
 }
 
+void cc__grow_clear(struct cc__worker *w) {
+    if (cc__load_acquire(&w->place) != CC__PLACE_ENDED) return; /* [MN1] */
+    cc__thread_join(&w->thread);
+    cc__store_relaxed(&w->place, CC__PLACE_FREE);
+}
+
 /* A place for one more, or NULL. */
 static struct cc__worker *find_place(struct cc__runtime *rt) {
     unsigned count = cc__worker_count(rt);
     for (unsigned i = rt->base_count; i < count; i++) {
         struct cc__worker *w = &rt->workers[i];
         /* [MN1] acquire: pairs with the release of who ended there; it is through with all but its return. */
-        int place = cc__load_acquire(&w->place);
-        if (place == CC__PLACE_RUNNING) continue;
-        if (place == CC__PLACE_ENDED) cc__thread_join(&w->thread);
-        cc__store_relaxed(&w->place, CC__PLACE_FREE);
+        if (cc__load_acquire(&w->place) == CC__PLACE_RUNNING) continue;
+        cc__grow_clear(w);
         return w;
     }
     if (count == rt->growth.places) return NULL;
@@ -162,4 +166,5 @@ void cc__grow_retired(struct cc__worker *w) {
         cc__event_retire(w, w->retiring ? "too many run" : "it was idle for long");
     /* [MN1] release: the place is whole; its next worker may begin when this thread was joined. */
     cc__store_release(&w->place, CC__PLACE_ENDED);
+    cc__monitor_ring(); /* which waits for the thread */
 }

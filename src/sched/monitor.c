@@ -109,7 +109,10 @@ static void watch(struct cc__worker *w, int64_t now) {
 static void survey_worker(struct cc__runtime *rt, unsigned i, int64_t *now, struct survey *s) {
     struct cc__worker *w = &rt->workers[i];
     bool away = cc__load_acquire(&w->place) != CC__PLACE_RUNNING; /* [MN1] */
-    if (!away) watch(w, *now);
+    if (away)
+        cc__grow_clear(w);
+    else
+        watch(w, *now);
     bool blocked = !away && (says_blocking(w) || (w->watch.stuck && w->watch.asleep));
     bool stuck = !away && (blocked || w->watch.stuck);
     s->blocked += blocked;

@@ -280,6 +280,7 @@ void cc__worker_init(struct cc__runtime *rt, unsigned place); /* for a worker th
 /* For the monitor: start temporary ones, how many; start the one that takes what was begun, or wake it. */
 unsigned cc__grow(struct cc__runtime *rt, unsigned count, const char *why);
 void cc__grow_express(struct cc__runtime *rt);
+void cc__grow_clear(struct cc__worker *w); /* wait for the end of a thread that has ended; harmless otherwise */
 /* For a temporary one that picks: true: *t is what it runs, or NULL. */
 bool cc__grow_pick(struct cc__worker *w, struct cc__task **t);
 struct cc__task *cc__grow_find_begun(struct cc__worker *w); /* the express's search; NULL: it goes */

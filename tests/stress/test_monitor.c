@@ -268,6 +268,7 @@ static void *many_that_last(void *arg) {
     return arg;
 }
 static void lesson_35_tasks_as_long_as_a_tick(void **state) {
+    (void)test_seed();
     (void)state;
     if (!test_monitored()) skip();
     for (size_t i = 0; i < test_rounds(40); i++) {

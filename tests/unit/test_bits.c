@@ -28,7 +28,7 @@ static void set_init(struct set *s, size_t count) {
 }
 
 static bool set_kept_its_place(const struct set *s) {
-    return cc__load_relaxed(&s->word[cc__bits_words(s->bits.count)]) == UINT64_MAX;
+    return cc__load_relaxed(&s->word[cc__bits_words(cc__load_relaxed(&s->bits.count))]) == UINT64_MAX;
 }
 
 static void words_hold_all_bits(void **state) {
