@@ -29,7 +29,8 @@ static int64_t tick_of(int64_t when_ns) {
 }
 
 void cc__timers_init(struct cc__timers *s, int64_t now_ns) {
-    *s = (struct cc__timers){.lock = CC__LOCK_INIT, .base = tick_of(now_ns)};
+    s->lock = (cc__lock)CC__LOCK_INIT;
+    s->base = tick_of(now_ns);
     cc__store_relaxed(&s->next_ns, CC__NEVER);
 }
 

@@ -39,7 +39,7 @@ struct cc__timers {
     _Atomic int64_t next_ns; /* W: with the lock.  R: anyone; CC__NEVER: none.  A hint: look again under it. */
 };
 
-void cc__timers_init(struct cc__timers *s, int64_t now_ns);
+void cc__timers_init(struct cc__timers *s, int64_t now_ns); /* over zeroed memory, most of which it leaves alone */
 /* Add one. True: it is now the first of this set. */
 bool cc__timers_add(struct cc__timers *s, struct cc__timer *t);
 /* Take it out, if it is still there. */

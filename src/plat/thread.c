@@ -12,7 +12,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -22,31 +21,6 @@
 /* Threads that were started here. W: who starts one, who ends.  R: anyone */
 static _Atomic unsigned own_threads;
 
-struct beginning {
-    void *(*fn)(void *);
-    void *arg;
-};
-
-static void *thread_main(void *arg) {
-    struct beginning b = *(struct beginning *)arg;
-    free(arg);
-    void *result = b.fn(b.arg);
-    cc__sub_relaxed(&own_threads, 1);
-    return result;
-}
-
-static int create(pthread_t *out, void *(*fn)(void *), void *arg) {
-    struct beginning *b = malloc(sizeof *b);
-    if (b == NULL) return ENOMEM;
-    *b = (struct beginning){fn, arg};
-    cc__add_relaxed(&own_threads, 1);
-    int err = pthread_create(out, NULL, thread_main, b);
-    if (err == 0) return 0;
-    cc__sub_relaxed(&own_threads, 1);
-    free(b);
-    return err;
-}
-
 int cc__thread_start(cc__thread *out, void *(*fn)(void *), void *arg) {
     /* Faults are the thread's own: where one is blocked, the kernel ends the process without asking a handler. */
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
@@ -54,7 +28,9 @@ int cc__thread_start(cc__thread *out, void *(*fn)(void *), void *arg) {
     sigfillset(&most);
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigdelset(&most, faults[i]);
     pthread_sigmask(SIG_SETMASK, &most, &before); /* inherited by the new thread */
-    int err = create(&out->handle, fn, arg);
+    cc__add_relaxed(&own_threads, 1);
+    int err = pthread_create(&out->handle, NULL, fn, arg);
+    if (err != 0) cc__sub_relaxed(&own_threads, 1);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return -err;
 }
@@ -79,6 +55,10 @@ unsigned cc__thread_count(void) {
     struct stat s;
     /* The kernel gives the directory a link for itself, one for its parent, and one for each thread. */
     return stat("/proc/self/task", &s) == 0 && s.st_nlink > 2 ? (unsigned)s.st_nlink - 2 : 0;
+}
+
+void cc__thread_ends(void) {
+    cc__sub_relaxed(&own_threads, 1);
 }
 
 unsigned cc__thread_count_own(void) {

@@ -18,8 +18,10 @@ int cc__thread_start(cc__thread *out, void *(*fn)(void *), void *arg);
 void cc__thread_join(cc__thread *t);
 void cc__thread_let_go(cc__thread *t); /* nobody will join it */
 
+/* The last act of a thread that was started here. */
+void cc__thread_ends(void);
 /* How many threads the process has, as the kernel counts; 0 if it does not say. And how many of them were started here
- * and still run their function. */
+ * and have not said that they end. */
 unsigned cc__thread_count(void);
 unsigned cc__thread_count_own(void);
 

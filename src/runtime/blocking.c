@@ -82,6 +82,7 @@ static void *thread_main(void *unused) {
         cc__wait_decide(t, j->wait.epoch, CC__MATCHED);
         cc__unpark(t, generation);
     }
+    cc__thread_ends();
     return unused;
 }
 

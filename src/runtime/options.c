@@ -23,7 +23,7 @@ void cc__options_built(struct cc__built with) {
 }
 
 /* How many workers if the program does not say. */
-static unsigned workers_default(unsigned most, const char **why) {
+static unsigned workers_default(unsigned cpus, unsigned most, const char **why) {
     unsigned n = (unsigned)cc__env.workers;
     *why = "CC_WORKERS";
     if (n == 0 && built.workers != 0) {
@@ -31,8 +31,9 @@ static unsigned workers_default(unsigned most, const char **why) {
         *why = "CC_FIBER_WORKERS, when it was built";
     }
     if (n == 0) {
-        n = (unsigned)cc__cpu_count();
-        *why = n < (unsigned)cc__cpu_affinity() ? "the cpu quota of its cgroup" : "the cpus of its affinity mask";
+        n = cpus;
+        *why = "the cpus of its affinity mask";
+        if (cc__env.verbose && n < (unsigned)cc__cpu_affinity()) *why = "the cpu quota of its cgroup";
     }
     if (n > most) *why = "max_workers of the program";
     return n < most ? n : most;
@@ -49,8 +50,8 @@ static int64_t or_default(unsigned value, unsigned otherwise) {
 }
 
 /* How many workers may come in addition, and when. */
-static struct cc__growth growth_of(const cc_runtime_attr *attr, unsigned workers) {
-    unsigned burning = 2 * (unsigned)cc__cpu_count();
+static struct cc__growth growth_of(const cc_runtime_attr *attr, unsigned cpus, unsigned workers) {
+    unsigned burning = 2 * cpus;
     if (attr->max_workers != 0) burning = attr->max_workers;
     if (burning < workers) burning = workers;
     struct cc__growth g = {.off = attr->no_monitor != 0 || cc__env.sysmon == 0,
@@ -67,8 +68,9 @@ int cc__options(struct cc__options *o, const cc_runtime_attr *attr) {
     if (attr == NULL) attr = &defaults;
     cc__env_read();
     unsigned most = attr->max_workers != 0 ? attr->max_workers : CC__WORKERS_MAX;
+    unsigned cpus = (unsigned)cc__cpu_count(); /* once: it reads files */
     const char *why = "the program";
-    *o = (struct cc__options){.workers = attr->workers != 0 ? attr->workers : workers_default(most, &why),
+    *o = (struct cc__options){.workers = attr->workers != 0 ? attr->workers : workers_default(cpus, most, &why),
                               .stack_bytes = attr->stack_bytes != 0 ? attr->stack_bytes : built.stack_bytes,
                               .queue_bits = bits_for(attr->queue != 0 ? attr->queue : built.queue),
                               .round_robin = attr->spawn == CC_SPAWN_ROUNDROBIN,
@@ -81,7 +83,7 @@ int cc__options(struct cc__options *o, const cc_runtime_attr *attr) {
     if (o->workers > most || most > CC__WORKERS_MAX) return -EINVAL;
     if (o->stack_bytes > CC__STACK_BYTES_MAX || o->queue_bits > QUEUE_BITS_MAX) return -EINVAL;
     if (attr->max_blocked > CC__WORKERS_MAX) return -EINVAL;
-    o->growth = growth_of(attr, o->workers);
+    o->growth = growth_of(attr, cpus, o->workers);
     if (attr->spawn != CC_SPAWN_LOCAL && attr->spawn != CC_SPAWN_ROUNDROBIN) return -EINVAL;
     return 0;
 }

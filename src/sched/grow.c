@@ -11,10 +11,9 @@
  * to the end of its loop. Its rings and its slot are filled by itself alone, and nobody sends it mail, so nothing can
  * be left behind.
  *
- * The express. Where as many workers compute as there may be, what was begun and is ready again would wait for one of
- * them to end. One more worker is there for such tasks alone: new ones cannot take it. It gives away whatever else its
- * tasks make ready, sleeps apart from the others, and is woken by the monitor when something waits in the lane of the
- * begun.
+ * The express. Where all workers compute, what was begun and is ready again would wait for one of them to end. One
+ * more worker is there for such tasks alone: new ones cannot take it. It gives away whatever else its tasks make
+ * ready, sleeps apart from the others, and is woken by the monitor when something waits in the lane of the begun.
  *
  * Prev: sched/idle.c  Next: sched/monitor.c */
 #include "sched.h"

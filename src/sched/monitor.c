@@ -8,14 +8,19 @@
  *
  *   - workers that sleep in the kernel, or said that they will (CC_BLOCKING), are made up for at once: as many run as
  *     the runtime was made with;
- *   - where all that run burn the cpu (one that only waits for it would not gain by others), half as many more are
- *     started, and again after a while, up to a limit: what waits gets its share of the cpus from the kernel.
+ *   - where all that run compute (one that only waits for a cpu would not gain by others), what was begun and is ready
+ *     again gets a worker at once: there is one for such tasks alone. When they have computed for ten milliseconds
+ *     each, half as many more workers are started for what is new, and again after a while, up to a limit: they get
+ *     their share of the cpus from the kernel. Sooner would only cost: tasks that are a little shorter than that take
+ *     turns.
  *
- * What has been started goes again (grow.c).
+ * What has been started goes again (grow.c). The monitor itself starts when there may be something to watch: with the
+ * second task of a runtime, or when a thread has waited for a task for two milliseconds.
  *
- * It looks every quarter millisecond while something is stuck and something waits; every millisecond while tasks wait;
- * up to ten milliseconds apart otherwise, but not later than a timer of a worker that is not idle. When all workers
- * have been idle for a while it sleeps until one is woken:
+ * It looks every quarter millisecond while tasks wait and workers are blocked that can be made up for; up to five
+ * milliseconds apart while tasks wait, since each look takes a cpu from one that computes; up to ten otherwise; but not
+ * later than a timer of a worker that is not idle. When all workers have been idle for a while it sleeps until one is
+ * woken:
  *
  *   monitor                                       a worker that is woken
  *   M1 asleep = 1                                 W1 its idle bit is cleared
@@ -40,7 +45,7 @@
 
 enum {
     TICK_NS = 250000,      /* between two looks at what is stuck, and how long that takes */
-    WAITING_NS = 1000000,  /* at most, while tasks wait */
+    WAITING_NS = 5000000,  /* at most, while tasks wait */
     QUIET_NS = 10000000,   /* at most, while none does */
     LINGER_NS = 50000000,  /* all idle for so long: it sleeps */
     GRACE_NS = 1000000000, /* and when it has slept for so long, it looks whether that is a deadlock */
@@ -48,12 +53,12 @@ enum {
 };
 
 static const int64_t STALL_NS = INT64_C(5000000000); /* one task for so long is reported; */
-static const int64_t HOG_NS = INT64_C(10000000);     /* for so long, where all that the monitor does is */
+static const int64_t HOG_NS = INT64_C(10000000);     /* computing for so long, others that wait get a worker */
 
 static struct {
     cc__lock lock;                /* held while it looks */
     struct cc__runtime *runtimes; /* guarded by lock */
-    bool started;                 /* the same */
+    _Atomic bool started;         /* W: with the lock.  R: anyone, as a hint */
     cc__thread thread;
     _Atomic uint32_t bell;   /* futex word: one more each time it rings.  W: any thread.  R: the monitor */
     _Atomic uint32_t asleep; /* 1: until the bell rings.  W: the monitor, who rouses it.  [MN3] */
@@ -63,7 +68,8 @@ static struct {
 struct survey {
     unsigned running, idle; /* workers; */
     unsigned blocked;       /* those that sleep in the kernel, or are about to; */
-    unsigned burning;       /* those that compute for long; */
+    unsigned burning;       /* those that compute for long, */
+    unsigned hogging;       /* and very long; */
     unsigned express;       /* 1: one of them all takes only what was begun */
     bool waiting;           /* tasks that some other worker could run */
     int64_t timer_ns;       /* the next one of a worker that is not idle */
@@ -92,11 +98,18 @@ static void watch(struct cc__worker *w, int64_t now) {
         seen->cpu_ns = cc__thread_cpu_ns(w->thread_id);
         cc__count(&w->runtime->growth.stuck);
         cc__log_monitor("worker", w->id, "is stuck");
-    } else if (!seen->burning) {
-        seen->burning = cc__thread_cpu_ns(w->thread_id) - seen->cpu_ns >= TICK_NS;
+    } else if (!seen->asleep || now >= seen->asked_ns) {
+        int64_t had = cc__thread_cpu_ns(w->thread_id) - seen->cpu_ns;
+        if (had > seen->had_ns) { /* it is not asleep: that need not be asked */
+            seen->asleep = false;
+            seen->asked_ns = now + TICK_NS;
+        }
+        seen->had_ns = had;
+        seen->burning = had >= TICK_NS;
+        seen->hogging = had >= HOG_NS;
     }
     bool stall = cc__env.debug_stall && for_ns >= STALL_NS && !seen->told && !says_blocking(w);
-    bool hog = cc__env.debug_sysmon && for_ns >= HOG_NS && !seen->named && seen->burning;
+    bool hog = cc__env.debug_sysmon && seen->hogging && !seen->named;
     if (now < seen->asked_ns && !stall && !hog) return;
     seen->asked_ns = now + for_ns / 2; /* that costs microseconds, and there may be hundreds of them */
     seen->asleep = cc__thread_state(w->thread_id) == CC__THREAD_SLEEPING;
@@ -121,6 +134,7 @@ static void survey_worker(struct cc__runtime *rt, unsigned i, int64_t *now, stru
         s->blocked -= blocked;
     } else {
         s->burning += w->watch.burning && stuck && !blocked;
+        s->hogging += w->watch.hogging && stuck && !blocked;
     }
     if (stuck || away) cc__worker_expire(&w->timers, now);
     if (stuck && cc__steal_share(w)) s->waiting = true;
@@ -150,14 +164,14 @@ static unsigned more_needed(struct cc__runtime *rt, const struct survey *s, int6
     struct cc__growth *g = &rt->growth;
     unsigned free = s->running - least(s->blocked, s->running), most = rt->base_count + g->blocked_max;
     if (free < rt->base_count) return s->running < most ? least(rt->base_count - free, most - s->running) : 0;
-    if (s->burning < free || free >= g->burning_max || now - g->grown_ns < g->every_ns) return 0;
+    if (s->hogging < free || free >= g->burning_max || now - g->grown_ns < g->every_ns) return 0;
     g->grown_ns = now;
     return least(free < 2 ? 1 : free / 2, g->burning_max - free);
 }
 
 static void act(struct cc__runtime *rt, const struct survey *s, int64_t now) {
     struct cc__growth *g = &rt->growth;
-    if (s->burning > 0) g->calm_ns = now;
+    if (s->hogging > 0) g->calm_ns = now;
     int many = (int)s->running - (int)s->blocked - (int)s->idle - (int)rt->base_count;
     if (many < 0 || now - g->calm_ns <= CALM_NS) many = 0;
     if (cc__load_relaxed(&g->surplus) != many) cc__store_relaxed(&g->surplus, many);
@@ -168,15 +182,15 @@ static void act(struct cc__runtime *rt, const struct survey *s, int64_t now) {
     }
     unsigned more = more_needed(rt, s, now);
     if (more > 0) (void)cc__grow(rt, more, s->blocked > 0 ? "workers sleep in the kernel" : "all workers compute");
-    bool at_limit = s->burning == s->running - least(s->blocked, s->running) && s->burning >= g->burning_max;
-    if (at_limit && !cc__inject_lane_empty(&rt->inject, CC__LANE_BEGUN)) cc__grow_express(rt);
+    bool all_burn = s->burning == s->running - least(s->blocked, s->running);
+    if (all_burn && more == 0 && !cc__inject_lane_empty(&rt->inject, CC__LANE_BEGUN)) cc__grow_express(rt);
 }
 
 /* ---- the thread ---- */
 
 /* Look at all runtimes. Returns the instant of the next look; CC__NEVER: all workers are idle. */
 static int64_t look(int64_t now, int64_t *pause) {
-    bool idle = true, waiting = false, stuck = false;
+    bool idle = true, waiting = false, blocked = false;
     int64_t timer = CC__NEVER;
     for (struct cc__runtime *rt = monitor.runtimes; rt != NULL; rt = rt->growth.next) {
         cc__coarse_tell(rt, now);
@@ -184,10 +198,10 @@ static int64_t look(int64_t now, int64_t *pause) {
         act(rt, &s, now);
         idle = idle && s.idle >= s.running;
         waiting = waiting || s.waiting;
-        stuck = stuck || s.blocked + s.burning > 0;
+        blocked = blocked || (s.blocked > 0 && s.running < rt->base_count + rt->growth.blocked_max);
         if (s.timer_ns < timer) timer = s.timer_ns;
     }
-    int64_t most = !waiting ? QUIET_NS : stuck ? TICK_NS : WAITING_NS;
+    int64_t most = !waiting ? QUIET_NS : blocked ? TICK_NS : WAITING_NS;
     *pause = *pause * 2 < most ? *pause * 2 : most;
     int64_t next = now + *pause;
     if (timer < next) next = timer > now + TICK_NS ? timer : now + TICK_NS;
@@ -267,10 +281,16 @@ void cc__monitor_remove(struct cc__runtime *rt) {
     cc__lock_drop(&monitor.lock);
 }
 
+bool cc__monitor_started(void) {
+    return cc__load_relaxed(&monitor.started);
+}
+
 void cc__monitor_start(void) {
+    if (CC__LIKELY(cc__monitor_started())) return;
     cc__lock_take(&monitor.lock);
-    if (!monitor.started && monitor.runtimes != NULL)
-        monitor.started = cc__thread_start(&monitor.thread, monitor_main, NULL) == 0;
+    if (!cc__monitor_started() && monitor.runtimes != NULL &&
+        cc__thread_start(&monitor.thread, monitor_main, NULL) == 0)
+        cc__store_relaxed(&monitor.started, true);
     cc__lock_drop(&monitor.lock);
 }
 

@@ -19,6 +19,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+enum { MONITOR_NS = 2000000 };
+
 /* The low half of the control word, where the state is: what a thread sleeps on. All our processors are
  * little-endian. */
 static _Atomic uint32_t *state_word(struct cc__task *t) {
@@ -57,10 +59,17 @@ struct cc__task *cc__self(void) {
 
 static void thread_sleep(struct cc__task *self, int64_t deadline_ns, bool timed) {
     if (!timed) cc__monitor_rouse(); /* perhaps nobody is left now who could wake anybody */
+    bool first =
+        !timed &&
+        !cc__monitor_started(); /* who waits for longer than this has time to start the monitor, if there is none */
     for (;;) {
         uint32_t now = cc__load_acquire(state_word(self));
         if ((now & CC__CONTROL_STATE) != CC__PARKED) break;
-        if (cc__futex_wait(state_word(self), now, deadline_ns) == -ETIMEDOUT) break;
+        int rc = cc__futex_wait(state_word(self), now, first ? cc__now_ns() + MONITOR_NS : deadline_ns);
+        if (rc != -ETIMEDOUT) continue;
+        if (!first) break;
+        cc__monitor_start();
+        first = false;
     }
     cc__state_resume(self);
 }

@@ -89,10 +89,12 @@ struct cc__watch {
     uint32_t tick;    /* at its last look, */
     int64_t since_ns; /* and since when it has been that */
     int64_t asked_ns; /* when the kernel is to be asked next what the thread is doing */
-    int64_t cpu_ns;   /* what the thread had had of the cpu when it was first found stuck */
+    int64_t cpu_ns;   /* what the thread had had of the cpu when it was first found stuck, */
+    int64_t had_ns;   /* and has had since */
     bool stuck;       /* it has run one task for long: */
     bool asleep;      /* in the kernel, as the answer was; */
     bool burning;     /* or on a cpu, not only waiting for one; */
+    bool hogging;     /* that for much longer; */
     bool told, named; /* and so long that it was reported, as a stall, or to who follows the monitor */
 };
 
@@ -291,8 +293,9 @@ void cc__grow_retired(struct cc__worker *w); /* its last act */
 void cc__monitor_add(struct cc__runtime *rt);    /* watch it, as soon as there is a monitor */
 void cc__monitor_remove(struct cc__runtime *rt); /* nobody watches it, or starts workers for it, once this returns */
 void cc__monitor_start(void);                    /* the thread, if there is none; without memory there is none */
-void cc__monitor_ring(void);                     /* look at once */
-void cc__monitor_rouse(void);                    /* a worker has left its sleep: watch on */
+bool cc__monitor_started(void);
+void cc__monitor_ring(void);  /* look at once */
+void cc__monitor_rouse(void); /* a worker has left its sleep: watch on */
 
 /* Places whose workers may be looked at. */
 static inline unsigned cc__worker_count(const struct cc__runtime *rt) {

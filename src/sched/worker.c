@@ -177,14 +177,15 @@ void *cc__worker_main(void *arg) {
     cc__futex_wake(&w->started, 1);
     if (w->root == NULL) {
         if (w->temporary) cc__grow_retired(w);
+        cc__thread_ends();
         return NULL;
     }
-    if (w->id == 0) cc__monitor_start(); /* here it delays nobody */
     while ((t = cc__worker_find(w)) != NULL) cc__run_task(w, t);
     cc__run_drop_fibers(w);
     cc__stack_cache_shrink(&w->stacks, 0);
     cc__task_cache_drain(&w->records);
     cc__worker_set_current(NULL);
     if (w->temporary) cc__grow_retired(w);
+    cc__thread_ends();
     return NULL;
 }

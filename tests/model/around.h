@@ -118,6 +118,11 @@ void cc__idle_timer_added(struct cc__runtime *runtime, int64_t when_ns) {
 }
 void cc__monitor_rouse(void) {
 }
+void cc__monitor_start(void) {
+}
+bool cc__monitor_started(void) {
+    return true;
+}
 void cc__run_operation(void) {
 }
 void cc__hooks_memory(const void *at, size_t bytes) {

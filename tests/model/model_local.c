@@ -185,6 +185,9 @@ void cc__grow_retired(struct cc__worker *w) {
 }
 void cc__monitor_start(void) {
 }
+bool cc__monitor_started(void) {
+    return true;
+}
 void cc__monitor_ring(void) {
 }
 void cc__monitor_rouse(void) {

@@ -25,6 +25,7 @@ static int64_t start, now;
 static void begin(void) {
     cc__rng_seed(&rng, test_seed());
     start = now = cc__now_ns();
+    memset(&set, 0, sizeof set);
     cc__timers_init(&set, now);
     for (int i = 0; i < TIMERS; i++) {
         sleeper[i] = (struct sleeper){.task = cc__task_alloc(NULL)};
