@@ -236,7 +236,7 @@ static void *many_move(void *arg) {
     }
     pthread_join(thread, NULL);
     printf("%u workers: %u moves\n", (unsigned)(uintptr_t)arg, moves);
-    test_must((uintptr_t)arg > 1 ? moves > 0 : moves == 0);
+    test_must((uintptr_t)arg == 1 || moves > 0); /* the one may be stuck, and made up for by others */
     return arg;
 }
 static void lesson_13_to_15_tasks_that_move(void **state) {
