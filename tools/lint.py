@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 CPPCHECK = ["cppcheck", "--quiet", "--enable=warning,portability,performance", "--error-exitcode=1", "--inline-suppr",
-            "--std=c11", "--template={file}:{line}: {severity}: {message} [{id}]"]
+            "--std=c11", "-DElfW(type)=Elf64_##type", "--template={file}:{line}: {severity}: {message} [{id}]"]
 CPPCHECK_OFF = [
     "normalCheckLevelMaxBranches",  # says only that it did not look at everything
     "missingIncludeSystem",  # it is not given the system's headers

@@ -35,8 +35,10 @@ CC_END_DECLS
  * by a call of this library. */
 #define CC_BLOCKING CC_PRIV_BLOCKING(__COUNTER__)
 #define CC_PRIV_BLOCKING(id) CC_PRIV_BLOCKING_(CC_PRIV_CAT(cc_blocking_, id), CC_PRIV_CAT(cc_once_, id))
+/* NOLINTBEGIN(bugprone-macro-parentheses): they are declared */
 #define CC_PRIV_BLOCKING_(b, once)                                                                                     \
     for (cc_priv_blocking b __attribute__((cleanup(cc_priv_blocking_leave))), *once = cc_priv_blocking_enter(&b);      \
          once != NULL; once = NULL)
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 #endif /* CCRT_BLOCKING_H */

@@ -285,14 +285,15 @@ static void run(struct machine *m, struct reader *r) {
 
 /* A CIE up to its program. */
 static void read_cie(struct machine *m, struct reader *r) {
-    char text[8];
+    char text[8] = {0};
     size_t n = 0;
     if (take(r, 4) != 0) r->bad = true;
     uint64_t version = take(r, 1);
-    do {
-        text[n] = (char)take(r, 1);
-    } while (text[n] != 0 && ++n < sizeof text && !r->bad);
-    if (n == sizeof text || (version != 1 && version != 3)) r->bad = true;
+    while (n < sizeof text && !r->bad && (text[n] = (char)take(r, 1)) != 0) n++;
+    if (n == sizeof text || (version != 1 && version != 3)) {
+        r->bad = true;
+        n = 0;
+    }
     m->code_unit = take_packed(r, false);
     m->data_unit = take_packed_signed(r);
     uint64_t pc_reg = version == 1 ? take(r, 1) : take_packed(r, false);

@@ -45,7 +45,7 @@ bool cc__peek_text(char *to, size_t size, const char *from) {
         }
         for (size_t i = 0; more && i < bytes && n < size - 1; i++) {
             more = part[i] != 0;
-            if (more) to[n++] = part[i] >= ' ' && part[i] != 127 ? part[i] : '?';
+            if (more) to[n++] = (char)(part[i] >= ' ' && part[i] != 127 ? part[i] : '?');
         }
     }
     to[n] = 0;

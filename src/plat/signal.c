@@ -7,7 +7,7 @@
 #include "../base/atomic.h"
 
 #include <errno.h>
-#include <signal.h>
+#include <signal.h> /* NOLINT(readability-duplicate-include): the system's */
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>

@@ -37,7 +37,7 @@ __attribute__((format(printf, 1, 2))) static void say(const char *format, ...) {
     char line[256];
     va_list args;
     va_start(args, format);
-    int n = vsnprintf(line, sizeof line, format, args);
+    int n = vsnprintf(line, sizeof line, format, args); /* NOLINT(clang-analyzer-valist.Uninitialized): it is not */
     va_end(args);
     struct cc__text text = {
         .buf = line, .size = sizeof line, .len = n < (int)sizeof line ? (size_t)n : sizeof line - 1};

@@ -52,7 +52,7 @@ int cc_run_main(int (*fn)(int argc, char **argv), int argc, char **argv) {
     size_t limit = cc__thread_stack_limit();
     cc_task_attr attr = {.name = "main",
                          .stack_bytes = limit == 0 || limit > CC__STACK_BYTES_MAX ? STACK_DEFAULT : limit};
-    cc_task t;
+    cc_task t = {0};
     void *result = NULL;
     (void)cc_dump_on_signal(SIGQUIT);                     /* where it does not work, the program can do without */
     int rc = (cc_task_spawn)(&t, &attr, program_run, &p); /* the function: the place here says nothing */

@@ -52,6 +52,7 @@ static bool worker_peek(const struct cc__worker *w, struct running *out) {
     const char *at = (const char *)w;
     uint32_t tick;
     struct cc__watch watch;
+    /* NOLINTNEXTLINE(bugprone-sizeof-expression): the pointer is what is copied */
     if (!cc__peek(&out->task, at + offsetof(struct cc__worker, current), sizeof out->task) ||
         !cc__peek(&tick, at + offsetof(struct cc__worker, tick), sizeof tick) ||
         !cc__peek(&watch, at + offsetof(struct cc__worker, watch), sizeof watch))
@@ -248,9 +249,9 @@ static void duration(struct cc__text *text, int64_t ns) {
         int64_t below_ms, ms;
         const char *unit;
     } units[] = {{SECOND, 1, " ms"},
-                 {120 * SECOND, SECOND, " s"},
-                 {120 * 60 * SECOND, 60 * SECOND, " min"},
-                 {(int64_t)48 * 3600 * SECOND, 3600 * SECOND, " h"},
+                 {(int64_t)120 * SECOND, SECOND, " s"},
+                 {(int64_t)120 * 60 * SECOND, (int64_t)60 * SECOND, " min"},
+                 {(int64_t)48 * 3600 * SECOND, (int64_t)3600 * SECOND, " h"},
                  {INT64_MAX, (int64_t)24 * 3600 * SECOND, " days"}};
     int64_t ms = ns < 0 ? 0 : ns / MS;
     size_t i = 0;

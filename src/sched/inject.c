@@ -34,6 +34,7 @@ void cc__inject_init(struct cc__inject *q, void *zeroed, unsigned bits) {
 }
 
 static void list_append(struct cc__lane *l, struct cc__tasks batch, size_t count) {
+    CC_CHECK(batch.last != NULL, "an empty list was queued");
     batch.last->next = NULL;
     cc__lock_take(&l->lock);
     *l->last = batch.first;

@@ -171,7 +171,7 @@ static void every_way_to_wait(void **state) {
     assert_int_equal(cc_task_spawn(&r, &(cc_task_attr){.name = "the spinner"}, spinner, NULL), 0);
     while (cc__load_acquire(&spinning) == 0) cc_sleep_ms(1);
     await_entry("\"the spinner\"", " runs on worker ", e, sizeof e);
-    assert_null(strchr(e, '\n')); /* no stack */
+    assert_null(strchr(e, '\n'));                                                     /* no stack */
     if (test_monitored()) await_entry("\"the spinner\"", " for about ", e, sizeof e); /* only the monitor knows */
 
     cc__store_release(&go, 1);

@@ -19,6 +19,7 @@ look=(-ex 'info fibers' -ex 'echo == parker\n' -ex 'fiber "the parker" bt' -ex '
 # What a list of commands printed must say, whoever was asked.
 check() {
     local out=$1 what=$2 innermost=$3 pattern
+    # shellcheck disable=SC2016 # a dollar sign of gdb's
     for pattern in \
         '^[0-9]+ "the parker": waits \(park_if on 0x[0-9a-f]+\), spawned at .*fibers\.c:[0-9]+$' \
         '^[0-9]+ "the joiner": waits \(join of task [0-9]+ "the parker"\), spawned at .*fibers\.c:[0-9]+$' \
