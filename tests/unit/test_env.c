@@ -3,7 +3,7 @@
  * one line, with what would be, and ignored; all are read once.
  * Method: this program again with one more argument, as a child with the variables set, by exec; what it prints is
  * looked at, line by line. The table of the document is compared with what the child knows.
- * Not with: cross
+ * Not with: cross valgrind
  * Timeout: 120
  */
 #include "test.h"

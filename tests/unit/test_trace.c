@@ -4,7 +4,7 @@
  * Method: the writer on records made by hand, into a file that is read back; malloc() that fails at each of its calls;
  * the store on a real file, filled until it is full.
  * Link: -Wl,--wrap=calloc
- * Not with: cross
+ * Not with: cross valgrind
  */
 #include "test.h"
 
