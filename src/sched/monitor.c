@@ -71,6 +71,7 @@ struct survey {
     unsigned burning;       /* those that compute for long, */
     unsigned hogging;       /* and very long; */
     unsigned express;       /* 1: one of them all takes only what was begun */
+    bool fresh;             /* one was found stuck just now, and it is not known how */
     bool waiting;           /* tasks that some other worker could run */
     int64_t timer_ns;       /* the next one of a worker that is not idle */
 };
@@ -96,9 +97,12 @@ static void watch(struct cc__worker *w, int64_t now) {
     if (!seen->stuck) {
         seen->stuck = true;
         seen->cpu_ns = cc__thread_cpu_ns(w->thread_id);
+        seen->asked_ns = now + TICK_NS; /* one that sleeps for less than that, for a page or a lock, is not blocked */
+        seen->fresh = true;
         cc__count(&w->runtime->growth.stuck);
         cc__log_monitor("worker", w->id, "is stuck");
     } else if (!seen->asleep || now >= seen->asked_ns) {
+        seen->fresh = false;
         int64_t had = cc__thread_cpu_ns(w->thread_id) - seen->cpu_ns;
         if (had > seen->had_ns) { /* it is not asleep: that need not be asked */
             seen->asleep = false;
@@ -129,6 +133,7 @@ static void survey_worker(struct cc__runtime *rt, unsigned i, int64_t *now, stru
     bool blocked = !away && (says_blocking(w) || (w->watch.stuck && w->watch.asleep));
     bool stuck = !away && (blocked || w->watch.stuck);
     s->blocked += blocked;
+    s->fresh = s->fresh || (!away && w->watch.fresh);
     if (!away && w->express) { /* it does not count, stuck or not */
         s->express = 1;
         s->blocked -= blocked;
@@ -198,7 +203,7 @@ static int64_t look(int64_t now, int64_t *pause) {
         act(rt, &s, now);
         idle = idle && s.idle >= s.running;
         waiting = waiting || s.waiting;
-        blocked = blocked || (s.blocked > 0 && s.running < rt->base_count + rt->growth.blocked_max);
+        blocked = blocked || s.fresh || (s.blocked > 0 && s.running < rt->base_count + rt->growth.blocked_max);
         if (s.timer_ns < timer) timer = s.timer_ns;
     }
     int64_t most = !waiting ? QUIET_NS : blocked ? TICK_NS : WAITING_NS;

@@ -92,6 +92,7 @@ struct cc__watch {
     int64_t cpu_ns;   /* what the thread had had of the cpu when it was first found stuck, */
     int64_t had_ns;   /* and has had since */
     bool stuck;       /* it has run one task for long: */
+    bool fresh;       /* that was found just now; */
     bool asleep;      /* in the kernel, as the answer was; */
     bool burning;     /* or on a cpu, not only waiting for one; */
     bool hogging;     /* that for much longer; */
