@@ -28,11 +28,11 @@ static uint32_t next_serial(struct cc__runtime *rt, struct cc__worker *w) {
     enum { BLOCK = 1024 };
     if (w == NULL || w->runtime != rt) {
         uint32_t serial = cc__add_relaxed(&rt->serial, 1) + 1;
-        if (serial > 1) cc__monitor_start(); /* one task alone can be in nobody's way */
+        if (serial > 1 && !rt->growth.off) cc__monitor_start(); /* one task alone can be in nobody's way */
         return serial;
     }
     if (w->serial == w->serial_end) {
-        cc__monitor_start();
+        if (!rt->growth.off) cc__monitor_start();
         w->serial = cc__add_relaxed(&rt->serial, BLOCK);
         w->serial_end = w->serial + BLOCK;
     }
