@@ -28,15 +28,15 @@ struct job {
 };
 
 static struct {
-    cc__lock lock; /* guards all but the bell */
+    cc__lock lock; /* guards all that is not atomic */
     struct job *first, **last;
     unsigned queued, threads, idle;
     _Atomic uint32_t bell;    /* futex word: one more for each job.  W: with the lock.  R: who is idle */
-    _Atomic unsigned pending; /* jobs that have not ended.  W: with the lock.  R: anyone */
+    _Atomic unsigned pending; /* jobs whose callers are still to be woken.  W: they, who wakes.  R: anyone.  [BL1] */
 } pool = {.lock = CC__LOCK_INIT, .last = &pool.first};
 
 unsigned cc__blocking_pending(void) {
-    return cc__load_relaxed(&pool.pending);
+    return cc__load_acquire(&pool.pending); /* [BL1] acquire: then look into the queues */
 }
 
 /* ---- the pool's threads ---- */
@@ -76,11 +76,10 @@ static void *thread_main(void *unused) {
         j->result = j->fn(j->arg);
         struct cc__task *t = j->wait.task;
         uint32_t generation = j->generation;
-        cc__lock_take(&pool.lock);
-        cc__store_relaxed(&pool.pending, cc__load_relaxed(&pool.pending) - 1);
-        cc__lock_drop(&pool.lock);
         cc__wait_decide(t, j->wait.epoch, CC__MATCHED);
         cc__unpark(t, generation);
+        /* Last: until the task is queued, this is all that says that it will be (deadlock.c). */
+        cc__sub_acq_rel(&pool.pending, 1); /* [BL1] release: the task is queued */
     }
     cc__thread_ends();
     return unused;
@@ -94,7 +93,7 @@ static bool append(struct job *j) {
     *pool.last = j;
     pool.last = &j->next;
     pool.queued++;
-    cc__store_relaxed(&pool.pending, cc__load_relaxed(&pool.pending) + 1);
+    cc__add_relaxed(&pool.pending, 1);
     cc__store_relaxed(&pool.bell, cc__load_relaxed(&pool.bell) + 1);
     if (pool.queued <= pool.idle || pool.threads == THREADS_MAX) return false;
     pool.threads++;
@@ -112,7 +111,7 @@ static bool take_back(struct job *j) {
         *at = j->next;
         if (pool.last == &j->next) pool.last = at;
         pool.queued--;
-        cc__store_relaxed(&pool.pending, cc__load_relaxed(&pool.pending) - 1);
+        cc__sub_acq_rel(&pool.pending, 1);
     }
     cc__lock_drop(&pool.lock);
     return nobody;

@@ -72,6 +72,7 @@ static struct cc__worker *start_one(struct cc__runtime *rt, bool express, const 
     cc__store_relaxed(&w->started, 0);
     cc__store_relaxed(&w->asleep, 0);
     cc__store_relaxed(&w->place, CC__PLACE_RUNNING);
+    if (express) cc__store_relaxed(&rt->growth.express, w->id + 1); /* before it may end, and take that back */
     cc__add_relaxed(&rt->growth.running, 1);
     if (cc__thread_start(&w->thread, cc__worker_main, w) == 0) {
         cc__count(&rt->growth.started);
@@ -79,6 +80,7 @@ static struct cc__worker *start_one(struct cc__runtime *rt, bool express, const 
         return w;
     }
     cc__sub_relaxed(&rt->growth.running, 1);
+    if (express) cc__store_relaxed(&rt->growth.express, 0);
     cc__store_relaxed(&w->place, CC__PLACE_FREE);
     return NULL;
 }
@@ -124,13 +126,10 @@ bool cc__grow_pick(struct cc__worker *w, struct cc__task **t) {
 /* ---- the express ---- */
 
 void cc__grow_express(struct cc__runtime *rt) {
-    unsigned place = cc__load_relaxed(&rt->growth.express);
-    if (place != 0) {
+    if (cc__load_relaxed(&rt->growth.express) != 0)
         cc__grow_wake_express(rt);
-        return;
-    }
-    struct cc__worker *w = start_one(rt, true, "all others compute, and what was begun waits");
-    if (w != NULL) cc__store_relaxed(&rt->growth.express, w->id + 1);
+    else
+        (void)start_one(rt, true, "all others compute, and what was begun waits");
 }
 
 void cc__grow_wake_express(struct cc__runtime *rt) {

@@ -49,7 +49,7 @@ enum {
     QUIET_NS = 10000000,   /* at most, while none does */
     LINGER_NS = 50000000,  /* all idle for so long: it sleeps */
     GRACE_NS = 1000000000, /* and when it has slept for so long, it looks whether that is a deadlock */
-    CALM_NS = 10000000     /* no worker stuck for so long: those that were started for that are too many */
+    CALM_NS = 10000000     /* no worker computes for long since then: those that were started for that are too many */
 };
 
 static const int64_t STALL_NS = INT64_C(5000000000); /* one task for so long is reported; */

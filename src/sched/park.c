@@ -58,10 +58,8 @@ struct cc__task *cc__self(void) {
 }
 
 static void thread_sleep(struct cc__task *self, int64_t deadline_ns, bool timed) {
-    if (!timed) cc__monitor_rouse(); /* perhaps nobody is left now who could wake anybody */
-    bool first =
-        !timed &&
-        !cc__monitor_started(); /* who waits for longer than this has time to start the monitor, if there is none */
+    if (!timed) cc__monitor_rouse();               /* perhaps nobody is left now who could wake anybody */
+    bool first = !timed && !cc__monitor_started(); /* who waits for longer than that has time to start one */
     for (;;) {
         uint32_t now = cc__load_acquire(state_word(self));
         if ((now & CC__CONTROL_STATE) != CC__PARKED) break;
