@@ -26,6 +26,7 @@
 #include "sched.h"
 
 #include "../plat/clock.h"
+#include "leave.h"
 
 #include <errno.h>
 
@@ -74,21 +75,30 @@ void cc__cancel_listen(struct cc__task *self) {
     cc__fence_full(); /* [CN1] W3, see above */
 }
 
-int cc__wait_cancellable(struct cc__wait *w, int64_t deadline_ns) {
+int cc__cancel_look(struct cc__wait *w, bool fenced) {
     struct cc__task *self = w->task;
-    cc__cancel_listen(self);
+    bool news = self->nursery != NULL && !self->listed;
+    if (news || !fenced) cc__cancel_listen(self);
     int code = cc__cancel_code(self);
-    if (code != 0 && cc__wait_decide(self, w->epoch, CC__CANCELLED)) return code; /* else it was matched before */
-    int64_t scope = self->scope == NULL ? CC__NEVER : self->scope->deadline_ns;
-    switch (cc__wait_for(w, scope < deadline_ns ? scope : deadline_ns)) {
+    return code != 0 && cc__wait_decide(self, w->epoch, CC__CANCELLED) ? code : 0; /* else it was matched before */
+}
+
+int cc__cancel_decode(const struct cc__wait *w, enum cc__outcome outcome, int64_t deadline_ns) {
+    struct cc__task *self = w->task;
+    int code;
+    switch (outcome) {
     case CC__MATCHED: return 0;
     case CC__CLOSED: return -EPIPE;
     case CC__TIMED_OUT:
-        if (deadline_ns <= scope) return CC__OWN_DEADLINE;
+        if (self->scope == NULL || deadline_ns <= self->scope->deadline_ns) return CC__OWN_DEADLINE;
         return deadline_is_own(self, cc__now_ns()) ? -ETIMEDOUT : -ECANCELED;
     case CC__CANCELLED:
     case CC__PENDING: break;
     }
     code = cc__cancel_code(self);
     return code != 0 ? code : CC__WAIT_AGAIN; /* it was for a scope outside our shield */
+}
+
+int cc__wait_cancellable(struct cc__wait *w, int64_t deadline_ns) {
+    return cc__wait_cancellable_here(w, deadline_ns, false);
 }

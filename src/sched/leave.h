@@ -9,6 +9,8 @@
 #ifndef CC__SCHED_LEAVE_H
 #define CC__SCHED_LEAVE_H
 
+#include <ccrt/scope.h>
+
 #include "../plat/futex.h"
 #include "sched.h"
 
@@ -48,6 +50,18 @@ static inline enum cc__outcome cc__wait_for_ever(struct cc__wait *w) {
         cc__park(self, (uintptr_t)w);
     }
     return outcome;
+}
+
+/* See cc__wait_cancellable(). fenced: since the wait began there was a full fence. */
+static inline int cc__wait_cancellable_here(struct cc__wait *w, int64_t deadline_ns, bool fenced) {
+    int rc = cc__cancel_look(w, fenced);
+    if (rc != 0) return rc;
+    struct cc__task *self = w->task;
+    int64_t until = deadline_ns;
+    if (self->scope != NULL && self->scope->deadline_ns < until) until = self->scope->deadline_ns;
+    enum cc__outcome outcome =
+        CC__LIKELY(until == CC__NEVER && self->fn != NULL) ? cc__wait_for_ever(w) : cc__wait_for(w, until);
+    return CC__LIKELY(outcome == CC__MATCHED) ? 0 : cc__cancel_decode(w, outcome, deadline_ns);
 }
 
 #endif /* CC__SCHED_LEAVE_H */

@@ -122,7 +122,10 @@ void cc__wake_first(struct cc__waitlist *l, enum cc__outcome outcome) {
     struct cc__wait *w = cc__waitlist_take_first(l);
     struct cc__task *waiter = w->task; /* the node is gone as soon as its wait is decided */
     uint32_t generation = cc__task_generation(cc__load_relaxed(&waiter->control));
-    cc__wait_decide(waiter, w->epoch, outcome);
+    if (!w->one_of)
+        cc__wait_decide(waiter, w->epoch, outcome);
+    else if (cc__wait_claim(w))
+        cc__wait_settle(w, outcome);
     cc__waitlist_unlock(l);
     cc__unpark(waiter, generation);
 }

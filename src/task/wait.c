@@ -11,7 +11,7 @@
 #include "../plat/thread.h"
 #include "task.h"
 
-enum { OUTCOME_MASK = 7, CANCELLABLE = 8, CONTESTED = 16, OUTCOME_BITS = 5, LOCK_SPINS = 100 };
+enum { OUTCOME_MASK = 7, CANCELLABLE = 8, CONTESTED = 16, CLAIMED = 32, OUTCOME_BITS = 6, LOCK_SPINS = 100 };
 
 /* ---- who holds what, in dev builds ---- */
 
@@ -60,19 +60,24 @@ static void note_dropped(const void *lock) {
 
 /* ---- lists ---- */
 
-static void lock_list(struct cc__waitlist *l) {
-    for (unsigned spins = 0;; spins++) {
-        /* [WL1] acquire: what the last holder did is seen. */
-        if (cc__load_relaxed(&l->lock) == 0 && cc__xchg_acquire(&l->lock, 1) == 0) return;
-        if (spins < LOCK_SPINS)
-            cc__cpu_relax();
-        else
-            cc__thread_yield(); /* its holder lost the cpu */
-    }
+/* One turn of waiting for a lock. */
+static CC__COLD void lock_pause(unsigned spins) {
+    if (spins < LOCK_SPINS)
+        cc__cpu_relax();
+    else
+        cc__thread_yield(); /* its holder lost the cpu */
 }
 
 void cc__waitlist_lock(struct cc__waitlist *l) {
-    lock_list(l);
+    /* [WL1] acquire: what the last holder did is seen. */
+    for (unsigned spins = 0; cc__load_relaxed(&l->lock) != 0 || cc__xchg_acquire(&l->lock, 1) != 0; spins++)
+        lock_pause(spins);
+    note_taken(l);
+}
+
+void cc__waitlist_lock_full(struct cc__waitlist *l) {
+    for (unsigned spins = 0; cc__load_relaxed(&l->lock) != 0 || cc__xchg_full(&l->lock, 1) != 0; spins++) /* [WL1] */
+        lock_pause(spins);
     note_taken(l);
 }
 
@@ -145,6 +150,10 @@ bool cc__wait_is_of(const struct cc__wait *copy, struct cc__task *t) {
     return copy->task == t && copy->epoch == cc__load_relaxed(&t->outcome) >> OUTCOME_BITS;
 }
 
+static bool is_open(uint64_t now) {
+    return (now & (OUTCOME_MASK | CLAIMED)) == CC__PENDING;
+}
+
 /* From pending, of any kind, to an outcome. */
 static bool decide(struct cc__task *t, uint64_t now, enum cc__outcome outcome) {
     uint64_t decided = now | (uint64_t)outcome; /* pending is 0 */
@@ -156,12 +165,30 @@ static bool decide(struct cc__task *t, uint64_t now, enum cc__outcome outcome) {
 
 bool cc__wait_decide(struct cc__task *t, uint64_t epoch, enum cc__outcome outcome) {
     uint64_t now = cc__load_relaxed(&t->outcome);
-    if (now >> OUTCOME_BITS != epoch || (now & OUTCOME_MASK) != CC__PENDING) return false;
-    return decide(t, now, outcome); /* the word of one wait changes once: no loop */
+    if (now >> OUTCOME_BITS != epoch || !is_open(now)) return false;
+    return decide(t, now, outcome); /* the word of one wait is claimed or decided once: no loop */
+}
+
+bool cc__wait_claim(struct cc__wait *w) {
+    struct cc__task *t = w->task;
+    uint64_t now = cc__load_relaxed(&t->outcome);
+    if (now >> OUTCOME_BITS != w->epoch || !is_open(now)) return false;
+    if ((now & CONTESTED) == 0) return true; /* nobody else could */
+    /* No order: what the claimer writes is published by settling, what it reads was by the list's lock. */
+    return cc__cas_relaxed(&t->outcome, &now, now | CLAIMED);
+}
+
+void cc__wait_settle(struct cc__wait *w, enum cc__outcome outcome) {
+    struct cc__task *t = w->task;
+    uint64_t now = cc__load_relaxed(&t->outcome);
+    CC_ASSERT(now >> OUTCOME_BITS == w->epoch && (now & OUTCOME_MASK) == CC__PENDING);
+    w->hit = true;
+    /* [WT1] release: what was written into the waiter's frame is seen by it. */
+    cc__store_release(&t->outcome, (now & ~(uint64_t)CLAIMED) | (uint64_t)outcome);
 }
 
 bool cc__wait_cancel(struct cc__task *t) {
     uint64_t now = cc__load_relaxed(&t->outcome);
-    if ((now & OUTCOME_MASK) != CC__PENDING || (now & CANCELLABLE) == 0) return false;
+    if (!is_open(now) || (now & CANCELLABLE) == 0) return false;
     return decide(t, now, CC__CANCELLED);
 }

@@ -6,12 +6,19 @@
  * on has another epoch, and they lose cleanly. What a wait list holds is a node in the waiter's frame; the
  * waiter leaves only when its node is off the list.
  *
+ * Who has something for the waiter claims its wait first: from then on nobody else decides it, and the waiter stays
+ * where it is until the claimer, done with its frame, settles the wait. So a value goes into the waiter's frame only if
+ * the waiter will take it, and that needs no lock: whoever claims under a list's lock may give that up first. One wait
+ * may have several nodes, each on another list; `hit` tells which one it was decided by.
+ *
  * Prev: task/state.c  Next: task/pool.c */
 #ifndef CC__TASK_WAIT_H
 #define CC__TASK_WAIT_H
 
 #include "../base/base.h"
 #include "../base/list.h"
+
+#include <stdbool.h>
 
 struct cc__task;
 
@@ -21,10 +28,12 @@ enum cc__outcome { CC__PENDING, CC__MATCHED, CC__CLOSED, CC__TIMED_OUT, CC__CANC
 struct cc__wait {
     struct cc__node node; /* on a list, or unlinked; guarded by the list's lock */
     struct cc__task *task;
-    uint64_t epoch; /* of this wait */
-    void *object;   /* what it waits on, for reports */
-    void *value;    /* for the caller */
-    uint64_t spare;
+    uint64_t epoch;     /* of this wait */
+    void *object;       /* what it waits on, for reports */
+    void *value;        /* for the caller */
+    uint32_t tag;       /* for the caller */
+    bool one_of;        /* several nodes of one wait */
+    bool hit;           /* by this node its wait was decided; see cc__wait_settle() */
     const char *reason; /* shown in dumps */
 };
 _Static_assert(sizeof(struct cc__wait) == 64, "a wait node is one cache line");
@@ -37,6 +46,7 @@ struct cc__waitlist {
 };
 
 void cc__waitlist_lock(struct cc__waitlist *l);
+void cc__waitlist_lock_full(struct cc__waitlist *l); /* the same, and a full fence before */
 void cc__waitlist_unlock(struct cc__waitlist *l);
 /* Aborts, in dev builds, with this word and the locks in question if the caller holds any such lock. */
 #if CCRT_ASSERT >= 1
@@ -67,5 +77,9 @@ bool cc__wait_is_of(const struct cc__wait *copy, struct cc__task *t);
 enum cc__outcome cc__wait_outcome(const struct cc__wait *w);
 /* Decide somebody's wait. True: it was this call that did; the caller unparks the task. */
 bool cc__wait_decide(struct cc__task *t, uint64_t epoch, enum cc__outcome outcome);
+/* The same in two steps, by one of its nodes, which is off its list by then. True: it is the caller's to settle. The
+ * node, and all of the waiter's frame, may be gone once it is settled. */
+bool cc__wait_claim(struct cc__wait *w);
+void cc__wait_settle(struct cc__wait *w, enum cc__outcome outcome);
 
 #endif /* CC__TASK_WAIT_H */

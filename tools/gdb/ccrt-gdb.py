@@ -20,7 +20,7 @@ import gdb.unwinder
 
 IDLE, ACTIVE, PARKED, DONE = range(4)
 STATE, THREAD = 7, 1 << 4
-EPOCH_SHIFT = 5  # of the outcome word
+EPOCH_SHIFT = 6  # of the outcome word
 FLAG = 1  # in waits_for: no node, the address of a flag
 
 # The registers that are needed: pc, sp, fp; which words of the saved frame are pc and fp, and how long that is.
