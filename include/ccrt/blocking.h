@@ -34,11 +34,7 @@ CC_END_DECLS
  * worker would have done. Cheaper than cc_blocking() for what blocks only now and then; nothing in them should wait
  * by a call of this library. */
 #define CC_BLOCKING CC_PRIV_BLOCKING(__COUNTER__)
-#define CC_PRIV_BLOCKING(id) CC_PRIV_BLOCKING_(CC_PRIV_CAT(cc_blocking_, id), CC_PRIV_CAT(cc_once_, id))
-/* NOLINTBEGIN(bugprone-macro-parentheses): they are declared */
-#define CC_PRIV_BLOCKING_(b, once)                                                                                     \
-    for (cc_priv_blocking b __attribute__((cleanup(cc_priv_blocking_leave))), *once = cc_priv_blocking_enter(&b);      \
-         once != NULL; once = NULL)
-/* NOLINTEND(bugprone-macro-parentheses) */
+#define CC_PRIV_BLOCKING(id)                                                                                           \
+    CC_PRIV_BRACES(id, cc_priv_blocking, cc_priv_blocking_leave, cc_priv_blocking_enter(CC_PRIV_BRACES_OF(id)))
 
 #endif /* CCRT_BLOCKING_H */

@@ -28,11 +28,7 @@ CC_END_DECLS
 
 /* CC_EXTERNAL_WAIT { cc_park_if(&flag, 0); } */
 #define CC_EXTERNAL_WAIT CC_PRIV_EXTERNAL(__COUNTER__)
-#define CC_PRIV_EXTERNAL(id) CC_PRIV_EXTERNAL_(CC_PRIV_CAT(cc_external_, id), CC_PRIV_CAT(cc_once_, id))
-/* NOLINTBEGIN(bugprone-macro-parentheses): they are declared */
-#define CC_PRIV_EXTERNAL_(e, once)                                                                                     \
-    for (cc_priv_external e __attribute__((cleanup(cc_priv_external_leave))), *once = cc_priv_external_enter(&e);      \
-         once != NULL; once = NULL)
-/* NOLINTEND(bugprone-macro-parentheses) */
+#define CC_PRIV_EXTERNAL(id)                                                                                           \
+    CC_PRIV_BRACES(id, cc_priv_external, cc_priv_external_leave, cc_priv_external_enter(CC_PRIV_BRACES_OF(id)))
 
 #endif /* CCRT_EXTERNAL_H */

@@ -91,15 +91,19 @@ CC_END_DECLS
          *n##_once = cc_priv_nursery_enter(n, __FILE__, __LINE__);                                                     \
          n##_once != NULL; (void)cc_nursery_wait(n), n##_once = NULL)
 
-#define CC_PRIV_SCOPE(id, enter)                                                                                       \
-    for (cc_priv_scope CC_PRIV_CAT(cc_scope_, id) __attribute__((cleanup(cc_priv_scope_leave))),                       \
-         *CC_PRIV_CAT(cc_once_, id) = (enter);                                                                         \
+/* Braces that are entered and left, for all macros of that kind: `enter` is an expression on CC_PRIV_BRACES_OF(id), a
+ * pointer to a record of this type; `leave` gets the same, however they are left. The id is an expanded __COUNTER__. */
+#define CC_PRIV_BRACES_OF(id) (&CC_PRIV_CAT(cc_scope_, id))
+#define CC_PRIV_BRACES(id, type, leave, enter)                                                                         \
+    for (type CC_PRIV_CAT(cc_scope_, id) __attribute__((cleanup(leave))), *CC_PRIV_CAT(cc_once_, id) = (enter);        \
          CC_PRIV_CAT(cc_once_, id) != NULL; CC_PRIV_CAT(cc_once_, id) = NULL)
 
 /* CC_DEADLINE_MS(50) { ... } and CC_SHIELD { ... } */
 #define CC_DEADLINE_MS(ms) CC_PRIV_DEADLINE(__COUNTER__, ms)
-#define CC_PRIV_DEADLINE(id, ms) CC_PRIV_SCOPE(id, cc_priv_deadline_enter(&CC_PRIV_CAT(cc_scope_, id), (ms)))
+#define CC_PRIV_DEADLINE(id, ms)                                                                                       \
+    CC_PRIV_BRACES(id, cc_priv_scope, cc_priv_scope_leave, cc_priv_deadline_enter(CC_PRIV_BRACES_OF(id), (ms)))
 #define CC_SHIELD CC_PRIV_SHIELD(__COUNTER__)
-#define CC_PRIV_SHIELD(id) CC_PRIV_SCOPE(id, cc_priv_shield_enter(&CC_PRIV_CAT(cc_scope_, id)))
+#define CC_PRIV_SHIELD(id)                                                                                             \
+    CC_PRIV_BRACES(id, cc_priv_scope, cc_priv_scope_leave, cc_priv_shield_enter(CC_PRIV_BRACES_OF(id)))
 
 #endif /* CCRT_SCOPE_H */

@@ -90,6 +90,15 @@ static void the_macros_work() {
         EXPECT(cc_sleep_ms(60000) == -ETIMEDOUT);
     }
     EXPECT(rc == 0 && sleeps == 0 && sum == 45);
+    CC_BLOCKING {
+        CC_EXTERNAL_WAIT {
+            sum++;
+            if (sum > 0) continue; /* leaves the inner braces */
+            sum = 0;
+        }
+        sum++;
+    }
+    EXPECT(sum == 47);
     EXPECT(greeting("x", 2) == "xx");
 }
 
