@@ -7,9 +7,9 @@
  * Not with: thread valgrind cross
  * Timeout: 120
  */
+#include "child.h"
 #include "runtimes.h"
 
-#include <poll.h>
 #include <semaphore.h>
 #include <signal.h>
 
@@ -57,68 +57,19 @@ static void in_a_circle_that_goes_on(void *unused) {
     in_a_circle(unused);
 }
 
-/* ---- children ---- */
-
-struct child {
-    pid_t pid;
-    int err; /* its stderr */
-    char said[16384];
-    size_t length;
-};
-
-static void child_start(struct child *c, void (*fn)(void *)) {
-    int ends[2];
-    fflush(NULL);
-    assert_int_equal(pipe(ends), 0);
-    c->length = 0;
-    c->pid = fork();
-    if (c->pid == 0) {
-        const int fatal[] = {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE};
-        for (size_t i = 0; i < TEST_COUNT_OF(fatal); i++) signal(fatal[i], SIG_DFL);
-        dup2(ends[1], STDERR_FILENO);
-        close(ends[0]);
-        close(ends[1]);
-        fn(NULL);
-        _exit(0);
-    }
-    close(ends[1]);
-    c->err = ends[0];
-}
-/* What it says until it says `text`, or for so long, or until it has ended; whether it said it. */
-static bool child_says(struct child *c, const char *text, int ms) {
-    int64_t until = cc_now_ns() + (int64_t)ms * 1000000;
-    for (;;) {
-        int64_t left = (until - cc_now_ns()) / 1000000;
-        struct pollfd p = {.fd = c->err, .events = POLLIN};
-        if (strstr(c->said, text) != NULL) return true;
-        if (left <= 0 || c->length + 1 >= sizeof c->said || poll(&p, 1, (int)left) <= 0) return false;
-        ssize_t n = read(c->err, c->said + c->length, sizeof c->said - 1 - c->length);
-        if (n <= 0) return false;
-        c->length += (size_t)n;
-        c->said[c->length] = 0;
-    }
-}
-static int child_end(struct child *c) {
-    int status;
-    close(c->err);
-    assert_int_equal(waitpid(c->pid, &status, 0), c->pid);
-    return status;
-}
-
 static void circle_is_reported(void (*fn)(void *), bool aborts) {
-    static struct child c;
-    memset(&c, 0, sizeof c);
-    child_start(&c, fn);
-    bool said = child_says(&c, "ccrt: deadlock", 30000);
+    static struct test_child c;
+    test_child_start(&c, fn, NULL);
+    bool said = test_child_says(&c, "ccrt: deadlock", 30000);
     for (const char *const *name = (const char *const[]){"alice", "bob", "carol", "join", NULL}; *name != NULL; name++)
-        said = said && child_says(&c, *name, 10000);
+        said = said && test_child_says(&c, *name, 10000);
     if (!aborts) {
-        said = said && child_says(&c, "all idle", 10000) && child_says(&c, "inbox of ccrt-0: empty", 10000);
-        assert_false(child_says(&c, "there is no such text", 300));
+        said = said && test_child_says(&c, "all idle", 10000) && test_child_says(&c, "inbox of ccrt-0: empty", 10000);
+        assert_false(test_child_says(&c, "there is no such text", 300));
         assert_int_equal(waitpid(c.pid, NULL, WNOHANG), 0); /* it goes on */
         kill(c.pid, SIGKILL);
     }
-    int status = child_end(&c);
+    int status = test_child_end(&c);
     if (!said) print_message("it said:\n%s\n", c.said);
     assert_true(said);
     assert_true(WIFSIGNALED(status));
@@ -419,13 +370,13 @@ static void what_looks_like_one_is_not_reported(void **state) {
     };
     (void)state;
     if (!test_monitored()) skip();
-    static struct child c[TEST_COUNT_OF(look_alike)];
+    static struct test_child c[TEST_COUNT_OF(look_alike)];
     bool good = true;
-    for (size_t i = 0; i < TEST_COUNT_OF(c); i++) child_start(&c[i], look_alike[i].fn);
+    for (size_t i = 0; i < TEST_COUNT_OF(c); i++) test_child_start(&c[i], look_alike[i].fn, NULL);
     for (size_t i = 0; i < TEST_COUNT_OF(c); i++) {
-        bool said = child_says(&c[i], "deadlock", look_alike[i].for_ever ? 2 * LONG_MS : 60000);
+        bool said = test_child_says(&c[i], "deadlock", look_alike[i].for_ever ? 2 * LONG_MS : 60000);
         if (look_alike[i].for_ever) kill(c[i].pid, SIGKILL);
-        int status = child_end(&c[i]);
+        int status = test_child_end(&c[i]);
         bool ended = look_alike[i].for_ever ? WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL : status == 0;
         if (!said && ended) continue;
         print_message("program %zu of the list: status %x, it said:\n%s\n", i, (unsigned)status, c[i].said);

@@ -5,6 +5,7 @@
  * Not with: thread valgrind cross
  * Timeout: 120
  */
+#include "child.h"
 #include "runtimes.h"
 
 #include <signal.h>
@@ -55,36 +56,11 @@ static unsigned count(const char *text, const char *what) {
     return n;
 }
 
-struct child {
-    pid_t pid;
-    int err; /* its stderr */
-    char said[8192];
-};
-
-/* All of them from this one thread: a child of fork() has no other, and must not find its locks taken. */
-static void child_start(struct child *c, const struct program *p) {
-    int ends[2];
-    fflush(NULL);
-    assert_int_equal(pipe(ends), 0);
-    c->pid = fork();
-    if (c->pid == 0) {
-        dup2(ends[1], STDERR_FILENO);
-        close(ends[0]);
-        close(ends[1]);
-        run((void *)(uintptr_t)p);
-        _exit(0);
-    }
-    close(ends[1]);
-    c->err = ends[0];
-}
-
-static bool child_is_good(struct child *c, const struct program *p) {
-    size_t n = 0;
-    int status;
-    for (ssize_t got; (got = read(c->err, c->said + n, sizeof c->said - 1 - n)) > 0;) n += (size_t)got;
-    close(c->err);
-    assert_int_equal(waitpid(c->pid, &status, 0), c->pid);
-    bool good = status == 0 && count(c->said, "ccrt: stall: ") == (p->said[0] != NULL);
+static bool child_is_good(struct test_child *c, const struct program *p) {
+    bool ended = test_child_says(c, NULL, 60000);
+    if (!ended) kill(c->pid, SIGKILL);
+    int status = test_child_end(c);
+    bool good = ended && status == 0 && count(c->said, "ccrt: stall: ") == (p->said[0] != NULL);
     for (size_t i = 0; p->said[i] != NULL; i++) good = good && strstr(c->said, p->said[i]) != NULL;
     if (!good) print_message("%s: status %x, it said:\n%s\n", p->name, (unsigned)status, c->said);
     return good;
@@ -99,9 +75,9 @@ static void those_that_keep_their_worker_are_named(void **state) {
         {"polite", blocks_and_says_so, {NULL}},
         {"unheard", computes, {NULL}},
     };
-    static struct child c[TEST_COUNT_OF(programs)];
+    static struct test_child c[TEST_COUNT_OF(programs)];
     bool good = true;
-    for (size_t i = 0; i < TEST_COUNT_OF(programs); i++) child_start(&c[i], &programs[i]);
+    for (size_t i = 0; i < TEST_COUNT_OF(programs); i++) test_child_start(&c[i], run, (void *)(uintptr_t)&programs[i]);
     for (size_t i = 0; i < TEST_COUNT_OF(programs); i++) good = child_is_good(&c[i], &programs[i]) && good;
     assert_true(good);
 }

@@ -85,8 +85,8 @@ static inline TEST_UNUSED void test_count(int sig) {
 #define TEST_AT_ABORT SIG_DFL
 #endif
 
-/* Run fn(arg) in a child process; its stderr, cut to size-1, goes to err. Returns the wait status. */
-static inline TEST_UNUSED int test_in_child(void (*fn)(void *), void *arg, char *err, size_t size) {
+/* Start a child process that runs fn(arg) and ends; *err is where its stderr can be read. */
+static inline TEST_UNUSED pid_t test_fork(void (*fn)(void *), void *arg, int *err) {
     int pipe_fd[2];
     fflush(NULL);
     if (pipe(pipe_fd) != 0) abort();
@@ -104,17 +104,25 @@ static inline TEST_UNUSED int test_in_child(void (*fn)(void *), void *arg, char 
         _exit(0);
     }
     close(pipe_fd[1]);
+    *err = pipe_fd[0];
+    return pid;
+}
+
+/* Run fn(arg) in a child process; its stderr, cut to size-1, goes to err. Returns the wait status. */
+static inline TEST_UNUSED int test_in_child(void (*fn)(void *), void *arg, char *err, size_t size) {
+    int fd;
+    pid_t pid = test_fork(fn, arg, &fd);
     size_t at = 0;
     char rest[256];
     for (;;) {
         bool room = at + 1 < size;
-        ssize_t n = read(pipe_fd[0], room ? err + at : rest, room ? size - 1 - at : sizeof rest);
+        ssize_t n = read(fd, room ? err + at : rest, room ? size - 1 - at : sizeof rest);
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) break;
         if (room) at += (size_t)n;
     }
     err[at] = 0;
-    close(pipe_fd[0]);
+    close(fd);
     int status;
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }
