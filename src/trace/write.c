@@ -12,6 +12,10 @@
  * it: a task may seem to run before it was spawned. A log whose next record says so waits for the spawn, and time in a
  * log never goes back.
  *
+ * There may be hundreds of logs. Those whose next record may be written are in a heap, by its time; those that wait are
+ * in another, and come back when the task they wait for is spawned. When nothing else is left, what they wait for was
+ * lost, and the earliest of them goes on without it.
+ *
  * Prev: trace/out.c  Next: trace/log.h */
 #include <ccrt/task.h>
 
@@ -45,13 +49,21 @@ struct source {
     uint64_t ns;      /* of the last record */
     uint64_t running; /* a task's id, or 0 */
     uint64_t since_ns;
-    bool waits; /* for a spawn that another has */
+    uint64_t next;  /* when its next record was made, in cycles */
+    uint64_t wants; /* if it waits: the task that another has yet to spawn */
+};
+
+/* Sources, the one with the earliest next record first; of two with the same, the one that was given first. */
+struct heap {
+    struct source **at;
+    size_t count;
 };
 
 struct writer {
     struct cc__trace_file *out;
     struct source *source;
     size_t sources;
+    struct heap ready, waiting;
     uint64_t until;      /* in cycles: what comes later does not count */
     struct entry *table; /* a power of two of them, at most half full */
     size_t places, used;
@@ -293,59 +305,108 @@ static void on_event(struct writer *w, struct source *s, const struct cc__event 
     }
 }
 
+/* ---- heaps of sources ---- */
+
+static bool before(const struct source *a, const struct source *b) {
+    return a->next != b->next ? a->next < b->next : a < b;
+}
+
+static void heap_swap(struct heap *h, size_t i, size_t j) {
+    struct source *s = h->at[i];
+    h->at[i] = h->at[j];
+    h->at[j] = s;
+}
+
+/* The one at i has changed: to where it belongs. */
+static void heap_mend(struct heap *h, size_t i) {
+    for (; i > 0 && before(h->at[i], h->at[(i - 1) / 2]); i = (i - 1) / 2) heap_swap(h, i, (i - 1) / 2);
+    for (size_t child; (child = 2 * i + 1) < h->count; i = child) {
+        if (child + 1 < h->count && before(h->at[child + 1], h->at[child])) child++;
+        if (!before(h->at[child], h->at[i])) return;
+        heap_swap(h, i, child);
+    }
+}
+
+static void heap_add(struct heap *h, struct source *s) {
+    h->at[h->count++] = s;
+    heap_mend(h, h->count - 1);
+}
+
+static void heap_remove(struct heap *h, size_t i) {
+    h->at[i] = h->at[--h->count];
+    if (i < h->count) heap_mend(h, i);
+}
+
 /* ---- merging ---- */
 
-static const struct cc__event *next_of(const struct writer *w, const struct source *s) {
-    if (s->at == s->more) return NULL;
-    const struct cc__event *e = &s->chunk->event[s->at % CC__TRACE_CHUNK_EVENTS];
-    return e->when >> 8 <= w->until ? e : NULL;
+static const struct cc__event *next_of(const struct source *s) {
+    return &s->chunk->event[s->at % CC__TRACE_CHUNK_EVENTS];
+}
+
+/* Whether a source has a next record that counts. */
+static bool has_next(const struct writer *w, struct source *s) {
+    if (s->at == s->more) return false;
+    s->next = next_of(s)->when >> 8;
+    return s->next <= w->until;
 }
 
 static void advance(struct source *s) {
     if (++s->at % CC__TRACE_CHUNK_EVENTS == 0 && s->at < s->more) s->chunk = s->chunk->next;
 }
 
-/* Whether the next record of a source runs a task that is not known yet. */
-static bool runs_unspawned(struct writer *w, const struct source *s, const struct cc__event *e) {
+/* The task that the next record of a source runs, if it is not known yet; else 0. */
+static uint64_t runs_unspawned(struct writer *w, const struct source *s) {
+    const struct cc__event *e = next_of(s);
     bool runs = (e->when & 255) <= CC__EVENT_END && e->other != 0 && s->at < s->count;
-    if (!runs) return false;
-    const struct entry *t = find(w, (uint64_t)s->log->runtime << 32 | e->other);
-    return t == NULL || !t->spawned;
+    if (!runs) return 0;
+    uint64_t id = (uint64_t)s->log->runtime << 32 | e->other;
+    const struct entry *t = find(w, id);
+    return t == NULL || !t->spawned ? id : 0;
 }
 
-/* The source with the earliest record that may be next; among those that wait if there is no other. */
-static struct source *earliest(struct writer *w, bool waiting_too) {
-    struct source *first = NULL;
-    for (size_t i = 0; i < w->sources; i++) {
-        struct source *s = &w->source[i];
-        const struct cc__event *e = next_of(w, s);
-        if (e == NULL || (s->waits && !waiting_too)) continue;
-        if (first == NULL || e->when >> 8 < next_of(w, first)->when >> 8) first = s;
+/* A task was spawned: those that wait for it need not. */
+static void wait_no_more(struct writer *w, uint64_t id) {
+    for (size_t i = 0; i < w->waiting.count;) {
+        struct source *s = w->waiting.at[i];
+        if (s->wants != id) {
+            i++;
+            continue;
+        }
+        heap_remove(&w->waiting, i);
+        heap_add(&w->ready, s);
+        i = 0; /* the order is another now */
     }
-    return first;
 }
 
-static void none_waits(struct writer *w) {
-    for (size_t i = 0; i < w->sources; i++) w->source[i].waits = false;
+/* Take the next record of a source. */
+static void take(struct writer *w, struct source *s) {
+    const struct cc__event *e = next_of(s);
+    enum cc__event_kind kind = (enum cc__event_kind)(e->when & 255);
+    uint64_t ns = (uint64_t)((double)s->next * w->out->ns_per_cycle);
+    const struct entry *t = kind <= CC__EVENT_END ? find(w, (uint64_t)s->log->runtime << 32 | e->other) : NULL;
+    if (t != NULL && t->cause == BY_SPAWN && t->cause_ns > ns) ns = t->cause_ns;
+    if (ns > s->ns) s->ns = ns;
+    bool spawn = kind == CC__EVENT_SPAWN || kind == CC__EVENT_SPAWN_FN;
+    if (s->at < s->count || spawn || kind == CC__EVENT_NAME) on_event(w, s, e);
+    if (spawn) wait_no_more(w, (uint64_t)e->b << 32 | e->task);
+    advance(s);
 }
 
 static void merge(struct writer *w) {
-    while (w->rc == 0) {
-        struct source *s = earliest(w, false);
-        bool forced = s == NULL; /* if one waits, its spawn was lost */
-        if (forced && (s = earliest(w, true)) == NULL) return;
-        const struct cc__event *e = next_of(w, s);
-        enum cc__event_kind kind = (enum cc__event_kind)(e->when & 255);
-        s->waits = !forced && runs_unspawned(w, s, e);
-        if (s->waits) continue;
-        uint64_t ns = (uint64_t)((double)(e->when >> 8) * w->out->ns_per_cycle);
-        const struct entry *t = kind <= CC__EVENT_END ? find(w, (uint64_t)s->log->runtime << 32 | e->other) : NULL;
-        if (t != NULL && t->cause == BY_SPAWN && t->cause_ns > ns) ns = t->cause_ns;
-        if (ns > s->ns) s->ns = ns;
-        bool spawn = kind == CC__EVENT_SPAWN || kind == CC__EVENT_SPAWN_FN || kind == CC__EVENT_NAME;
-        if (s->at < s->count || spawn) on_event(w, s, e);
-        advance(s);
-        if (spawn || forced) none_waits(w);
+    for (size_t i = 0; i < w->sources; i++)
+        if (has_next(w, &w->source[i])) heap_add(&w->ready, &w->source[i]);
+    while (w->rc == 0 && w->ready.count + w->waiting.count > 0) {
+        bool forced = w->ready.count == 0; /* what the others wait for was lost */
+        struct heap *from = forced ? &w->waiting : &w->ready;
+        struct source *s = from->at[0];
+        s->wants = forced ? 0 : runs_unspawned(w, s);
+        heap_remove(from, 0);
+        if (s->wants != 0) {
+            heap_add(&w->waiting, s);
+            continue;
+        }
+        take(w, s);
+        if (has_next(w, s)) heap_add(&w->ready, s);
     }
 }
 
@@ -354,10 +415,13 @@ int cc__trace_write(struct cc__trace_file *out, const struct cc__trace_part *par
     struct writer w = {.out = out, .until = until};
     uint64_t end_ns = 0;
     w.source = calloc(parts, sizeof *w.source);
-    if (w.source == NULL || !table_grow(&w, 1024)) {
+    w.ready.at = calloc(2 * parts, sizeof(struct source *));
+    if (w.source == NULL || w.ready.at == NULL || !table_grow(&w, 1024)) {
+        free(w.ready.at);
         free(w.source);
         return -ENOMEM;
     }
+    w.waiting.at = w.ready.at + parts;
     for (size_t i = 0; i < parts; i++) {
         const struct cc__trace_part *p = &part[i];
         write_names(&w, p->log);
@@ -374,6 +438,7 @@ int cc__trace_write(struct cc__trace_file *out, const struct cc__trace_part *par
     }
     for (size_t i = 0; i < w.places; i++) free(w.table[i].name);
     free(w.table);
+    free(w.ready.at);
     free(w.source);
     return w.rc != 0 ? w.rc : out->rc;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Goal: a trace is valid JSON whatever text is in it; records of logs whose clocks differ are put in an order that
- * makes sense; what was lost does no harm; what cannot be had (memory, room on the disk) is an error and not a crash.
+ * makes sense, also where there are hundreds of them; what was lost does no harm; what cannot be had (memory, room on
+ * the disk) is an error and not a crash.
  * Method: the writer on records made by hand, into a file that is read back; malloc() that fails at each of its calls;
  * the store on a real file, filled until it is full.
  * Link: -Wl,--wrap=calloc
@@ -8,6 +9,7 @@
  */
 #include "test.h"
 
+#include "base/rng.h"
 #include "plat/vm.h"
 #include "trace/log.h"
 #include "trace/out.h"
@@ -25,7 +27,7 @@ void *__wrap_calloc(size_t n, size_t size) {
     return __real_calloc(n, size);
 }
 
-static char path[] = "/tmp/ccrt_test_trace_XXXXXX", text[65536];
+static char path[] = "/tmp/ccrt_test_trace_XXXXXX", text[1 << 20];
 static struct cc__trace_file file;
 
 static void begin(void) {
@@ -114,14 +116,19 @@ static void what_follows_overwrites_the_end_only(void **state) {
 
 /* ---- records ---- */
 
-static struct cc__trace_log logs[3];
-static struct cc__trace_chunk *chunk[3];
+enum { WORKERS = 300, LOGS = 1 + WORKERS };
+
+/* Of plain threads, and one for each worker. */
+static struct cc__trace_log logs[LOGS];
+static struct cc__trace_chunk *chunk[LOGS];
+static uint32_t logs_used;
 static uint64_t until, expect_late;
 
-static void records_begin(void) {
+static void records_begin(uint32_t workers) {
     until = UINT64_MAX;
     expect_late = 0;
-    for (uint32_t i = 0; i < 3; i++) {
+    logs_used = 1 + workers;
+    for (uint32_t i = 0; i < logs_used; i++) {
         void *at;
         assert_int_equal(cc__vm_map(&at, CC__TRACE_CHUNK_BYTES), 0);
         chunk[i] = at;
@@ -129,9 +136,9 @@ static void records_begin(void) {
     }
 }
 static void records_end(void) {
-    for (int i = 0; i < 3; i++) cc__vm_unmap(chunk[i], CC__TRACE_CHUNK_BYTES);
+    for (uint32_t i = 0; i < logs_used; i++) cc__vm_unmap(chunk[i], CC__TRACE_CHUNK_BYTES);
 }
-static void add(int log, uint64_t when, enum cc__event_kind kind, uint32_t task, uint32_t other, uintptr_t a,
+static void add(uint32_t log, uint64_t when, enum cc__event_kind kind, uint32_t task, uint32_t other, uintptr_t a,
                 uintptr_t b) {
     uint64_t n = cc__load_relaxed(&logs[log].count);
     chunk[log]->event[n] = (struct cc__event){when << 8 | kind, task, other, a, b};
@@ -139,13 +146,13 @@ static void add(int log, uint64_t when, enum cc__event_kind kind, uint32_t task,
 }
 /* Write them; the last `unseen` of the second log were made after the first look at the counts. */
 static int write_them(uint64_t unseen) {
-    struct cc__trace_part part[3];
-    for (int i = 0; i < 3; i++) {
+    static struct cc__trace_part part[LOGS];
+    for (uint32_t i = 0; i < logs_used; i++) {
         uint64_t n = cc__load_relaxed(&logs[i].count);
         part[i] = (struct cc__trace_part){&logs[i], chunk[i], i == 1 ? n - unseen : n, n};
     }
     uint64_t late = 0;
-    int rc = cc__trace_write(&file, part, 3, until, &late);
+    int rc = cc__trace_write(&file, part, logs_used, until, &late);
     assert_true(rc != 0 || late == expect_late);
     if (rc == 0) rc = cc__out_flush(&file, 0);
     reread();
@@ -158,7 +165,7 @@ static const cc_site site = {"a.c", 12, "work"};
 static void clocks_may_differ(void **state) {
     (void)state;
     begin();
-    records_begin();
+    records_begin(2);
     add(0, 100, CC__EVENT_SPAWN, 1, 77, (uintptr_t)&site, 1);
     add(1, 200, CC__EVENT_RUN, 0, 1, 0, 0);
     add(1, 800, CC__EVENT_NAME, 2, 1, 0x6f7774, 0); /* "two" */
@@ -181,7 +188,7 @@ static void clocks_may_differ(void **state) {
 static void a_lost_spawn_does_no_harm(void **state) {
     (void)state;
     begin();
-    records_begin();
+    records_begin(2);
     add(2, 100, CC__EVENT_RUN, 0, 9, 0, 0);
     add(1, 150, CC__EVENT_UNPARK, 9, 0, 0, 1); /* it is not known */
     add(2, 300, CC__EVENT_PARK, 9, 0, 0, 0);   /* without a reason */
@@ -195,7 +202,7 @@ static void a_lost_spawn_does_no_harm(void **state) {
 static void what_is_too_late_is_left_out(void **state) {
     (void)state;
     begin();
-    records_begin();
+    records_begin(2);
     until = 250;
     expect_late = 2;
     add(0, 100, CC__EVENT_SPAWN, 1, 77, (uintptr_t)&site, 1);
@@ -213,7 +220,7 @@ static void what_is_too_late_is_left_out(void **state) {
 static void of_the_last_records_only_spawns_count(void **state) {
     (void)state;
     begin();
-    records_begin();
+    records_begin(2);
     add(1, 100, CC__EVENT_SPAWN_FN, 3, 0, 0x1234, 1);
     add(1, 110, CC__EVENT_SPAWN, 4, 0, (uintptr_t)&site, 1);
     add(1, 120, CC__EVENT_RUN, 0, 5, 0, 0);
@@ -233,7 +240,7 @@ static void many_tasks_at_once(void **state) {
     (void)state;
     enum { TASKS = 1000 };
     begin();
-    records_begin();
+    records_begin(2);
     for (uint32_t i = 1; i <= TASKS; i++) add(1, i, CC__EVENT_SPAWN, i, 0, (uintptr_t)&site, 1);
     for (uint32_t i = 1; i <= TASKS; i++)
         add(2, TASKS + i, i == 1 ? CC__EVENT_RUN : CC__EVENT_END, 0, 1 + i * 7 % TASKS, 0, 0);
@@ -243,16 +250,119 @@ static void many_tasks_at_once(void **state) {
     end();
 }
 
+/* ---- hundreds of logs ---- */
+
+enum { STEALS = 5000 };
+static struct steal {
+    uint64_t when;
+    uint32_t log, number;
+} steals[STEALS];
+
+static int by_time_and_log(const void *a, const void *b) {
+    const struct steal *x = a, *y = b;
+    if (x->when != y->when) return x->when < y->when ? -1 : 1;
+    if (x->log != y->log) return x->log < y->log ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* Each event once, by time; of those at the same time the first log's first. */
+static void hundreds_of_logs_are_in_order(void **state) {
+    (void)state;
+    struct cc__rng random;
+    cc__rng_seed(&random, test_seed());
+    begin();
+    records_begin(WORKERS);
+    for (uint32_t i = 0; i < STEALS; i++) {
+        steals[i] = (struct steal){1000 + i / 4, 1 + cc__rng_below(&random, WORKERS), i};
+        add(steals[i].log, steals[i].when, CC__EVENT_STEAL, i, 0, 0, 0);
+    }
+    assert_int_equal(write_them(0), 0);
+    qsort(steals, STEALS, sizeof *steals, by_time_and_log);
+    const char *at = text;
+    for (uint32_t i = 0; i < STEALS; i++) {
+        char line[160];
+        const struct steal *s = &steals[i];
+        snprintf(line, sizeof line,
+                 "{\"ph\":\"i\",\"pid\":2,\"tid\":%u,\"ts\":%u.%03u,\"s\":\"t\",\"name\":\"steal\","
+                 "\"args\":{\"tasks\":%u,",
+                 s->log, (unsigned)(s->when / 1000), (unsigned)(s->when % 1000), s->number);
+        at = strstr(at, "{\"ph\":\"i\"");
+        assert_non_null(at);
+        if (strncmp(at, line, strlen(line)) != 0) print_message("event %u: not %s but %.120s\n", i, line, at);
+        assert_int_equal(strncmp(at, line, strlen(line)), 0);
+        at++;
+    }
+    assert_null(strstr(at, "{\"ph\":\"i\""));
+    records_end();
+    end();
+}
+
+/* All workers but the last seem to run a task before the last has spawned it, which it does in another order; one such
+ * spawn was lost. */
+static void hundreds_may_wait_for_their_spawns(void **state) {
+    (void)state;
+    enum { TASKS = WORKERS - 1, LOST = 7, STEP = 100 }; /* 100 and 299 have no factor in common */
+    begin();
+    records_begin(WORKERS);
+    for (uint32_t i = 1; i <= TASKS; i++) {
+        add(i, 100 + i, CC__EVENT_RUN, 0, i, 0, 0);
+        add(i, 101 + i, CC__EVENT_END, i, 0, 0, 0);
+        uint32_t spawned = 1 + i * STEP % TASKS;
+        if (spawned != LOST) add(WORKERS, 1000 + i, CC__EVENT_SPAWN, spawned, 0, (uintptr_t)&site, 1);
+    }
+    assert_int_equal(write_them(0), 0);
+    assert_int_equal(file.arrows, TASKS - 1);
+    const char *at = text;
+    char line[160];
+    for (uint32_t i = 1; i <= TASKS; i++) {
+        uint32_t task = 1 + i * STEP % TASKS;
+        if (task == LOST) continue;
+        snprintf(line, sizeof line, "\"tid\":%u,\"ts\":1.%03u,\"dur\":0.000,\"name\":\"work\",\"args\":{\"task\":%u,",
+                 task, i, task);
+        at = strstr(at, line); /* after the one before */
+        if (at == NULL) print_message("expected %s\n", line);
+        assert_non_null(at);
+    }
+    assert_non_null(strstr(at, "\"ts\":0.107,\"dur\":0.001,\"name\":\"task 7\""));
+    records_end();
+    end();
+}
+
+/* One task goes from worker to worker, and seems to have done so before the last has spawned it. */
+static void hundreds_may_wait_for_one_spawn(void **state) {
+    (void)state;
+    begin();
+    records_begin(WORKERS);
+    for (uint32_t i = 1; i < WORKERS; i++) {
+        add(i, 2 * i, CC__EVENT_RUN, 0, 1, 0, 0);
+        add(i, 2 * i + 1, CC__EVENT_YIELD, 1, 0, 0, 0);
+    }
+    add(WORKERS, 1000, CC__EVENT_SPAWN, 1, 0, (uintptr_t)&site, 1);
+    add(WORKERS, 2000, CC__EVENT_STEAL, 1, 0, 0, 0);
+    assert_int_equal(write_them(0), 0);
+    const char *at = text;
+    for (uint32_t i = 1; i < WORKERS; i++) {
+        char line[160];
+        snprintf(line, sizeof line, "{\"ph\":\"X\",\"pid\":2,\"tid\":%u,", i);
+        at = strstr(at, line);
+        if (at == NULL) print_message("expected %s\n", line);
+        assert_non_null(at);
+    }
+    assert_non_null(strstr(at, "\"name\":\"steal\"")); /* nobody waited longer than for the spawn */
+    records_end();
+    end();
+}
+
 static void without_memory_it_says_so(void **state) {
     (void)state;
     int rc = -ENOMEM;
     for (long at = 1; rc != 0; at++) {
         begin();
-        records_begin();
+        records_begin(2);
         for (uint32_t i = 1; i < 600; i++) add(1, i, CC__EVENT_SPAWN, i, 0, (uintptr_t)&site, 1);
         calloc_fails_at = at;
         rc = write_them(0);
-        if (rc == 0) assert_true(calloc_fails_at > 0 && at > 3);
+        if (rc == 0) assert_true(calloc_fails_at > 0 && at > 4);
         calloc_fails_at = 0;
         assert_true(rc == 0 || rc == -ENOMEM);
         records_end();
@@ -319,5 +429,7 @@ static void lines_are_lines(void **state) {
 TEST_MAIN(cmocka_unit_test(any_text_is_valid), cmocka_unit_test(what_follows_overwrites_the_end_only),
           cmocka_unit_test(clocks_may_differ), cmocka_unit_test(a_lost_spawn_does_no_harm),
           cmocka_unit_test(what_is_too_late_is_left_out), cmocka_unit_test(of_the_last_records_only_spawns_count),
-          cmocka_unit_test(many_tasks_at_once), cmocka_unit_test(without_memory_it_says_so),
-          cmocka_unit_test(when_it_is_full_the_rest_is_counted), cmocka_unit_test(lines_are_lines))
+          cmocka_unit_test(many_tasks_at_once), cmocka_unit_test(hundreds_of_logs_are_in_order),
+          cmocka_unit_test(hundreds_may_wait_for_their_spawns), cmocka_unit_test(hundreds_may_wait_for_one_spawn),
+          cmocka_unit_test(without_memory_it_says_so), cmocka_unit_test(when_it_is_full_the_rest_is_counted),
+          cmocka_unit_test(lines_are_lines))
