@@ -11,7 +11,7 @@
  * Not with: thread cross
  * Timeout: 120
  */
-#include "test.h"
+#include "nth.h"
 
 #include "base/atomic.h"
 #include "fiber/stack.h"
@@ -104,7 +104,7 @@ int __wrap_pthread_setspecific(pthread_key_t key, const void *value) {
 
 /* ---- what is done ---- */
 
-enum { TASKS = 10, CHILDREN = 6, NOT_REACHED = 3 }; /* the last: an exit status that no sanitizer has */
+enum { TASKS = 10, CHILDREN = 6 };
 
 static void check(bool ok, int code) {
     if (!ok) _exit(code);
@@ -185,8 +185,8 @@ static void scenario(void *arg) {
     everything();
     cc__store_release(&armed, false);
     bool reached = cc__load_relaxed(&calls) >= fail_at;
-    everything();                    /* the same again works */
-    exit(reached ? 0 : NOT_REACHED); /* exit() looks for leaks */
+    everything();                             /* the same again works */
+    exit(reached ? 0 : TEST_NTH_NOT_REACHED); /* exit() looks for leaks */
 }
 
 /* Everything fails from the Nth call on, until all is spawned that could be; what was accepted then runs. */
@@ -218,33 +218,20 @@ static void scenario_lasting(void *arg) {
     check(cc__stack_stats().in_use == 0, 45);
     cc__store_relaxed(&failures, 0);
     everything();
-    exit(failed ? 0 : NOT_REACHED);
-}
-
-/* Run a scenario for N = 1, 2, ... until it says that no call failed. Returns that N. */
-static long all_n(void (*run)(void *)) {
-    for (long n = 1;; n++) {
-        char err[4096];
-        int status = test_in_child(run, &n, err, sizeof err);
-        if (!WIFEXITED(status) || (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != NOT_REACHED)) {
-            print_message("call %ld: status %#x\n%s\n", n, (unsigned)status, err);
-            fail_msg("the failure of call %ld was not survived", n);
-        }
-        if (WEXITSTATUS(status) == NOT_REACHED) return n;
-    }
+    exit(failed ? 0 : TEST_NTH_NOT_REACHED);
 }
 
 static void one_failure_is_survived(void **state) {
     (void)state;
-    long n = all_n(scenario);
-    print_message("%ld calls failed, one a run\n", n - 1);
+    long n = test_nth(scenario);
+    print_message("%ld calls can fail\n", n - 1);
     assert_true(n > 30);
 }
 
 static void lasting_failure_is_an_error(void **state) {
     (void)state;
-    long n = all_n(scenario_lasting);
-    print_message("%ld runs ended with an error\n", n - 1);
+    long n = test_nth(scenario_lasting);
+    print_message("%ld calls, and all after each, can fail\n", n - 1);
     assert_true(n > 10);
 }
 
