@@ -12,6 +12,7 @@
 
 #include "ccrt/async.h"
 #include "ccrt/blocking.h"
+#include "ccrt/chan.h"
 #include "ccrt/combine.h"
 #include "ccrt/debug.h"
 #include "ccrt/defs.h"
@@ -24,6 +25,7 @@
 #include "ccrt/runtime.h"
 #include "ccrt/sched.h"
 #include "ccrt/scope.h"
+#include "ccrt/select.h"
 #include "ccrt/task.h"
 #include "ccrt/time.h"
 #include "ccrt/version.h"

@@ -12,10 +12,15 @@ struct cc__env {
     const char *trace; /* CC_TRACE: a file; NULL: none */
     int fiber_stats, verbose, sysmon;
     int debug_join, debug_wake, debug_inbox, debug_sysmon, park_debug;
+    int chan_debug, chan_debug_verbose, chan_no_lockfree;
     int debug_stall, debug_deadlock, debug_deadlock_runtime, debug_inbox_dump, deadlock_abort;
 };
 
-/* W: cc__env_read(), before any worker starts.  R: all. */
+/* W: cc__env_read(), before any worker starts or channel is made.  R: all. */
 extern struct cc__env cc__env __attribute__((visibility("hidden")));
+
+/* Read it, once a process; what is not understood is told on stderr, a line each, and ignored. In runtime/env.c, the
+ * one place that looks at the environment. */
+void cc__env_read(void);
 
 #endif /* CC__BASE_ENV_H */

@@ -14,7 +14,7 @@
 #include "../plat/cpu.h"
 #include "../plat/vm.h"
 #include "../trace/trace.h"
-#include "env.h"
+#include "../base/env.h"
 
 #include <ccrt/version.h>
 #include <limits.h>

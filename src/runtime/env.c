@@ -3,8 +3,8 @@
  * one. A value that is not understood is told in one line, with what would be, and changes nothing; an empty one is as
  * good as none.
  *
- * Prev: runtime/env.h  Next: runtime/options.h */
-#include "env.h"
+ * Prev: chan/select.c  Next: runtime/options.h */
+#include "../base/env.h"
 
 #include "../base/text.h"
 #include "../plat/thread.h"
@@ -38,6 +38,9 @@ static const struct variable {
     {"CC_DEBUG_DEADLOCK_RUNTIME", FLAG, 0, 1, AT(debug_deadlock_runtime)},
     {"CC_DEBUG_INBOX_DUMP", FLAG, 0, 1, AT(debug_inbox_dump)},
     {"CC_DEADLOCK_ABORT", FLAG, 0, 1, AT(deadlock_abort)},
+    {"CC_CHAN_DEBUG", FLAG, 0, 1, AT(chan_debug)},
+    {"CC_CHAN_DEBUG_VERBOSE", FLAG, 0, 1, AT(chan_debug_verbose)},
+    {"CC_CHAN_NO_LOCKFREE", FLAG, 0, 1, AT(chan_no_lockfree)},
 #undef AT
 };
 
@@ -97,7 +100,9 @@ static void read_one(const struct variable *v) {
 static uint32_t logs_asked_for(void) {
     return (cc__env.debug_join ? CC__LOG_JOIN : 0u) | (cc__env.debug_wake ? CC__LOG_WAKE : 0u) |
            (cc__env.debug_inbox ? CC__LOG_INBOX : 0u) | (cc__env.debug_sysmon ? CC__LOG_MONITOR : 0u) |
-           (cc__env.park_debug ? CC__LOG_PARK : 0u);
+           (cc__env.park_debug ? CC__LOG_PARK : 0u) |
+           (cc__env.chan_debug || cc__env.chan_debug_verbose ? CC__LOG_CHAN : 0u) |
+           (cc__env.chan_debug_verbose ? CC__LOG_CHAN_MORE : 0u);
 }
 
 void cc__env_read(void) {

@@ -6,7 +6,7 @@
 
 #include "../fiber/stack.h"
 #include "../plat/cpu.h"
-#include "env.h"
+#include "../base/env.h"
 
 #include <errno.h>
 

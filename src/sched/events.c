@@ -213,6 +213,28 @@ void cc__event_inbox_take(const void *box, const struct cc__tasks *all) {
     cc__log_end(&l);
 }
 
+void cc__event_chan(const char *does, const void *chan, const char *name, const char *how) {
+    struct cc__log l;
+    cc__log_begin(&l, "chan");
+    say_self(&l);
+    cc__text_str(&l.text, " ");
+    cc__text_str(&l.text, does);
+    if (chan != NULL) {
+        cc__text_str(&l.text, " ");
+        cc__text_hex(&l.text, (uintptr_t)chan);
+    }
+    if (name != NULL) {
+        cc__text_str(&l.text, " \"");
+        cc__text_str(&l.text, name);
+        cc__text_str(&l.text, "\"");
+    }
+    if (how != NULL) {
+        cc__text_str(&l.text, ": ");
+        cc__text_str(&l.text, how);
+    }
+    cc__log_end(&l);
+}
+
 void cc__event_park_if(const struct cc__task *self, const void *flag, int is, int expected) {
     struct cc__log l;
     cc__log_begin(&l, "park_if");

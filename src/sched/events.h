@@ -30,6 +30,8 @@ CC__COLD void cc__event_join(const struct cc__task *joiner, const struct cc__tas
 CC__COLD void cc__event_joined(const struct cc__task *t, const struct cc__task *joiner);
 CC__COLD void cc__event_inbox_push(const void *box, const struct cc__task *t);
 CC__COLD void cc__event_inbox_take(const void *box, const struct cc__tasks *all);
+/* Who runs here does something at an object with a name (or NULL); `how`: what came of it, or NULL. */
+CC__COLD void cc__event_chan(const char *does, const void *chan, const char *name, const char *how);
 CC__COLD void cc__event_park_if(const struct cc__task *self, const void *flag, int is, int expected);
 
 #endif /* CC__SCHED_EVENTS_H */

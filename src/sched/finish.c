@@ -195,6 +195,17 @@ int cc_task_detach(cc_task task) {
     return found == STALE ? -ESRCH : 0;
 }
 
+bool cc__task_ended_locked(cc_task task) {
+    uint32_t mark;
+    return look(task, &mark) != LIVE;
+}
+
+bool cc__task_ended(cc_task task) {
+    struct cc__task *t = task.priv_record;
+    uint64_t c = cc__load_relaxed(&t->control);
+    return !cc_task_valid(task) || (c & CC__CONTROL_STATE) == CC__DONE;
+}
+
 int cc_task_valid(cc_task task) {
     struct cc__task *t = task.priv_record;
     if (t == NULL) return 0;

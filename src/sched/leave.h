@@ -52,6 +52,16 @@ static inline enum cc__outcome cc__wait_for_ever(struct cc__wait *w) {
     return outcome;
 }
 
+/* An operation completed without waiting: now and then it yields. */
+static inline void cc__run_completed(void) {
+    struct cc__worker *w = cc__worker_current();
+    if (w == NULL) return;
+    if (CC__LIKELY(w->budget > 0))
+        w->budget--;
+    else
+        cc__run_operation();
+}
+
 /* See cc__wait_cancellable(). fenced: since the wait began there was a full fence. */
 static inline int cc__wait_cancellable_here(struct cc__wait *w, int64_t deadline_ns, bool fenced) {
     int rc = cc__cancel_look(w, fenced);

@@ -110,6 +110,13 @@ void cc__unpark(struct cc__task *t, uint32_t generation) {
     unpark(t, generation, NULL);
 }
 
+void cc__wake_claimed(struct cc__wait *node, enum cc__outcome outcome) {
+    struct cc__task *t = node->task; /* the node is gone as soon as its wait is settled */
+    uint32_t generation = cc__task_generation(cc__load_relaxed(&t->control));
+    cc__wait_settle(node, outcome);
+    unpark(t, generation, NULL);
+}
+
 void cc__wake_next(struct cc__worker *w, struct cc__wait *node, enum cc__outcome outcome) {
     struct cc__task *t = node->task; /* all that is needed of it is read before its wait is decided */
     uint32_t generation = cc__task_generation(cc__load_relaxed(&t->control));

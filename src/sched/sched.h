@@ -342,6 +342,8 @@ void cc__thread_park(struct cc__task *self, int64_t deadline_ns, uintptr_t waits
 unsigned cc__park_timed_threads(void); /* plain threads that wait until some time */
 enum cc__outcome cc__wait_for(struct cc__wait *w, int64_t deadline_ns);
 /* Decide the wait of a node that was taken off its list; a task is to run next on this worker. */
+/* Settle a wait that was claimed, and unpark its task. */
+void cc__wake_claimed(struct cc__wait *node, enum cc__outcome outcome);
 void cc__wake_next(struct cc__worker *w, struct cc__wait *node, enum cc__outcome outcome);
 /* The first of a list, or all; called with its lock, which they give up. Waiters that pass through the lock before they
  * go on find that the waker is through with the list. */
@@ -352,6 +354,8 @@ void cc__wake_all(struct cc__waitlist *l, enum cc__outcome outcome);
 void cc__finish(struct cc__worker *w, struct cc__task *t);
 void cc__finish_tell(struct cc__worker *w); /* tell the nursery `over`, if there is one */
 void cc__record_free(struct cc__task *t);
+bool cc__task_ended(cc_task task);        /* or its handle is stale */
+bool cc__task_ended_locked(cc_task task); /* the same, with its joiners' lock */
 
 /* spawn.c */
 int cc__spawn_prepare(struct cc__runtime *rt, struct cc__task **out, void *(*fn)(void *), void *arg); /* not queued */

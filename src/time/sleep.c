@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Sleeping: a wait that nobody matches, only its own deadline, a scope's, or cancellation.
  *
- * Prev: scope/combine.c  Next: runtime/env.h */
+ * Prev: scope/combine.c  Next: chan/chan.h */
 #include <ccrt/time.h>
 
 #include "../plat/clock.h"

@@ -36,6 +36,8 @@ enum {
     CC__LOG_INBOX = 1 << 10,
     CC__LOG_MONITOR = 1 << 11,
     CC__LOG_PARK = 1 << 12,
+    CC__LOG_CHAN = 1 << 13,
+    CC__LOG_CHAN_MORE = 1 << 14,
 };
 
 /* W: cc__trace_turn_on() before there are workers, cc__trace_turn_off().  R: every site. It orders nothing: what it

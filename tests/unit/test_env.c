@@ -11,6 +11,8 @@
 #include "base/atomic.h"
 #include "base/env.h"
 
+#include "chan/chan.h"
+
 #include <ccrt.h>
 #include <fcntl.h>
 
@@ -28,6 +30,21 @@ static void *waits(void *arg) {
     return NULL;
 }
 
+/* A thread waits on a channel, alone and with another, until it is too late; and what there is to see of its ring. */
+static int channels(void) {
+    CC_CHAN(int) c;
+    int v, rc = cc_chan_create_with(c, &((cc_chan_attr){.capacity = 2, .name = "few"}));
+    if (rc != 0) return rc;
+    rc += cc_send(c, 1) + cc_recv(c, &v);
+    printf("ring=%d\n", (cc__load_relaxed(&c.ch->tail) & CC__CHAN_FROZEN) == 0);
+    fflush(stdout);
+    CC_DEADLINE_MS(1) rc += cc_recv(c, &v) != -ETIMEDOUT;
+    rc += cc_select(CC_RECV(c, &v), CC_AFTER_MS(1)) != 1;
+    cc_chan_close(c);
+    cc_chan_destroy(c);
+    return rc;
+}
+
 /* What the settings are, then a few tasks: joined while they run and after, parked and unparked, pinned. */
 static int child(const char *what) {
     cc_runtime *rt;
@@ -40,12 +57,14 @@ static int child(const char *what) {
     }
     if (cc_runtime_create(&rt, &attr) != 0) return 2;
     printf("workers=%u stats=%d verbose=%d join=%d wake=%d inbox=%d sysmon=%d monitor=%d park=%d stall=%d deadlock=%d "
-           "deadlock_runtime=%d inbox_dump=%d abort=%d\n",
+           "deadlock_runtime=%d inbox_dump=%d chan=%d chan_more=%d no_lockfree=%d abort=%d\n",
            cc_runtime_workers(rt), cc__env.fiber_stats, cc__env.verbose, cc__env.debug_join, cc__env.debug_wake,
            cc__env.debug_inbox, cc__env.debug_sysmon, cc__env.sysmon, cc__env.park_debug, cc__env.debug_stall,
-           cc__env.debug_deadlock, cc__env.debug_deadlock_runtime, cc__env.debug_inbox_dump, cc__env.deadlock_abort);
+           cc__env.debug_deadlock, cc__env.debug_deadlock_runtime, cc__env.debug_inbox_dump, cc__env.chan_debug,
+           cc__env.chan_debug_verbose, cc__env.chan_no_lockfree, cc__env.deadlock_abort);
     fflush(stdout);
-    int rc = cc_runtime_spawn(rt, &t, &(cc_task_attr){.name = "first"}, yields, NULL);
+    int rc = strcmp(what, "channels") == 0 ? channels() : 0;
+    rc += cc_runtime_spawn(rt, &t, &(cc_task_attr){.name = "first"}, yields, NULL);
     rc += cc_runtime_spawn(rt, &pinned, &(cc_task_attr){.name = "pinned", .worker = 1}, yields, NULL);
     rc += cc_runtime_spawn(rt, &parked, &(cc_task_attr){.name = "parked"}, waits, &parker);
     cc_runtime_stats stats;
@@ -121,6 +140,9 @@ static const struct {
     {"CC_DEBUG_DEADLOCK", "deadlock", 0},
     {"CC_DEBUG_DEADLOCK_RUNTIME", "deadlock_runtime", 0},
     {"CC_DEBUG_INBOX_DUMP", "inbox_dump", 0},
+    {"CC_CHAN_DEBUG", "chan", 0},
+    {"CC_CHAN_DEBUG_VERBOSE", "chan_more", 0},
+    {"CC_CHAN_NO_LOCKFREE", "no_lockfree", 0},
     {"CC_DEADLOCK_ABORT", "abort", 1},
 };
 
@@ -253,6 +275,26 @@ static void logs_name_tasks(void **state) {
     must_say(" is 0\n");
 }
 
+static void logs_of_channels(void **state) {
+    (void)state;
+    run("channels", "CC_CHAN_DEBUG=1");
+    must_say("ccrt: chan: a thread waits to receive from 0x");
+    must_say("ccrt: chan: a thread receives from 0x");
+    must_say(": CANCEL\n");
+    must_say("ccrt: chan: a thread waits in a select\n");
+    must_say("ccrt: chan: a thread leaves a select: CANCEL\n");
+    assert_false(says("closes") || says("no longer"));
+    run("channels", "CC_CHAN_DEBUG_VERBOSE=1");
+    must_say("ccrt: chan: a thread closes 0x");
+    must_say(" \"few\"\n");
+    must_say("ccrt: chan: a thread no longer waits at 0x");
+    run("channels", "");
+    must_say("ring=1\n");
+    assert_false(says("ccrt: chan:"));
+    run("channels", "CC_CHAN_NO_LOCKFREE=1");
+    must_say("ring=0\n");
+}
+
 /* Every variable is in the document, and the document has no others. */
 static void the_document_has_all(void **state) {
     (void)state;
@@ -285,6 +327,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(verbose_says_what_it_starts_with),
         cmocka_unit_test(statistics_add_up),
         cmocka_unit_test(logs_name_tasks),
+        cmocka_unit_test(logs_of_channels),
         cmocka_unit_test(the_document_has_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

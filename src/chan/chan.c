@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: MIT */
+/* Channels. See chan.h for the protocol and ring.h for the ring.
+ *
+ * A send or receive is one attempt on the ring, and if that does not do, the slow path: one attempt under the lock, and
+ * if that does not do either, a node on the list and a wait. There is one such path for each direction, whoever calls:
+ * fiber or thread, with or without a deadline, to try or to wait; select.c has the same for several channels at once.
+ *
+ * Rejected: a count of senders under way, for close to wait for (the tail word tells it); waking a waiter to try again
+ * (what it was woken for may be gone: values are handed over); one lock for every operation (a compare-and-swap on a
+ * word that only senders move is half of that).
+ *
+ * Prev: chan/ring.h  Next: chan/select.c */
+#include "chan.h"
+
+#include "../base/assert.h"
+#include "../base/env.h"
+#include "../base/text.h"
+#include "../sched/events.h"
+#include "../sched/leave.h"
+#include "../sched/sched.h"
+#include "ring.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { CHAN_ALIVE = 0x63686e21, HEAP_FIRST = 16 };
+
+/* ---- create, destroy ---- */
+
+static int chan_set_up(cc_chan *c, const cc_chan_attr *attr) {
+    if (c->capacity > 0 && !c->unbounded) {
+        size_t cells = 2; /* one cell could not tell a lap from the next */
+        while (cells < c->capacity) cells *= 2;
+        c->mask = cells - 1;
+        c->cell_bytes = cc__align_up(sizeof(struct cc__cell) + c->elem_bytes, sizeof(uint64_t));
+        c->cells = malloc(cells * c->cell_bytes);
+        if (c->cells == NULL) return -ENOMEM;
+        for (size_t i = 0; i < cells; i++) cc__store_relaxed(&cc__ring_cell(c, i)->turn, i);
+    }
+    if (attr->name == NULL) return 0;
+    c->name = strdup(attr->name);
+    return c->name == NULL ? -ENOMEM : 0;
+}
+
+static void chan_free(cc_chan *c) {
+    free(c->cells);
+    free(c->heap.elems);
+    free(c->name);
+    free(c);
+}
+
+/* Whether as many elements of that size could be in memory at all, each in a cell. */
+static bool size_is_sane(size_t elem_bytes, const cc_chan_attr *attr) {
+    size_t most = SIZE_MAX / 4;
+    if (elem_bytes == 0 || elem_bytes > most) return false;
+    return attr->unbounded || attr->capacity <= most / (elem_bytes + 2 * sizeof(struct cc__cell));
+}
+
+int cc_channel_create_with(cc_chan **out, size_t elem_bytes, const cc_chan_attr *attr) {
+    static const cc_chan_attr none = {0};
+    if (out == NULL) return -EINVAL;
+    *out = NULL;
+    if (attr == NULL) attr = &none;
+    bool drops = attr->overflow != CC_OVERFLOW_BLOCK;
+    if (!size_is_sane(elem_bytes, attr) || attr->overflow < 0 || attr->overflow > CC_OVERFLOW_DROP_OLDEST ||
+        (drops && (attr->capacity == 0 || attr->unbounded)))
+        return -EINVAL;
+    cc__env_read();
+    cc_chan *c = aligned_alloc(CC__FALSE_SHARING, cc__align_up(sizeof *c, CC__FALSE_SHARING));
+    if (c == NULL) return -ENOMEM;
+    memset(c, 0, sizeof *c);
+    c->alive = CHAN_ALIVE;
+    c->elem_bytes = elem_bytes;
+    c->overflow = attr->overflow;
+    c->unbounded = attr->unbounded != 0;
+    c->capacity = c->unbounded ? SIZE_MAX : attr->capacity;
+    c->always = c->unbounded || c->capacity == 0 || cc__env.chan_no_lockfree != 0;
+    if (c->always) cc__chan_freeze(c);
+    int rc = chan_set_up(c, attr);
+    if (rc != 0)
+        chan_free(c);
+    else
+        *out = c;
+    return rc;
+}
+
+int cc_channel_create(cc_chan **out, size_t elem_bytes, size_t capacity) {
+    return cc_channel_create_with(out, elem_bytes, &(cc_chan_attr){.capacity = capacity});
+}
+
+/* It was destroyed, or never was a channel. */
+static CC__COLD CC__NORETURN void chan_is_dead(const cc_chan *c) {
+    char line[120] = "a channel that was destroyed is used";
+    struct cc__text text = cc__text_on(line, sizeof line - 1);
+    if (c->alive == ~(uint32_t)CHAN_ALIVE && c->name != NULL) {
+        cc__text_str(&text, "channel \"");
+        cc__text_str(&text, c->name);
+        cc__text_str(&text, "\" was destroyed and is used");
+    }
+    line[text.len < sizeof line ? text.len : sizeof line - 1] = text.len == 0 ? line[0] : 0;
+    cc__fail("misuse", line, __FILE__, __LINE__);
+}
+
+static inline void check_alive(const cc_chan *c) {
+    if (CC__UNLIKELY(c->alive != CHAN_ALIVE)) chan_is_dead(c);
+}
+
+/* In dev builds the last few that were destroyed are kept, so that using one is told by its name. */
+#if CCRT_ASSERT >= 1
+static cc_chan *bury(cc_chan *c) {
+    static cc_chan *_Atomic graves[64]; /* W: who destroys a channel, by exchange */
+    static _Atomic unsigned turn;       /* W: the same */
+    return cc__xchg_acq_rel(&graves[cc__add_relaxed(&turn, 1) % CC__COUNT_OF(graves)], c);
+}
+#else
+static cc_chan *bury(cc_chan *c) {
+    return c;
+}
+#endif
+
+void cc_channel_destroy(cc_chan *c) {
+    if (c == NULL) return;
+    check_alive(c);
+    CC_CHECK(c->rx.first == NULL && c->tx.first == NULL && c->ends.first == NULL,
+             "a channel is destroyed while somebody waits on it");
+    c->alive = ~(uint32_t)CHAN_ALIVE;
+    c = bury(c);
+    if (c != NULL) chan_free(c);
+}
+
+/* ---- the lock, and freezing ---- */
+
+void cc__chan_freeze(cc_chan *c) {
+    if ((cc__load_relaxed(&c->tail) & CC__CHAN_FROZEN) != 0) return; /* and so is the head */
+    cc__or_relaxed(&c->tail, CC__CHAN_FROZEN);
+    cc__or_relaxed(&c->head, CC__CHAN_FROZEN);
+}
+
+void cc__chan_thaw(cc_chan *c) {
+    if (c->always || c->rx.first != NULL || c->tx.first != NULL || c->ends.first != NULL) return;
+    if (cc__load_relaxed(&c->closed) != 0) return;
+    cc__store_relaxed(&c->head, cc__load_relaxed(&c->head) & ~(uint64_t)CC__CHAN_FROZEN);
+    cc__store_relaxed(&c->tail, cc__load_relaxed(&c->tail) & ~(uint64_t)CC__CHAN_FROZEN);
+}
+
+void cc__chan_lock(cc_chan *c) {
+    cc__waitlist_lock(&c->rx);
+    cc__chan_freeze(c);
+}
+
+void cc__chan_unlock(cc_chan *c) {
+    cc__chan_thaw(c);
+    cc__waitlist_unlock(&c->rx);
+}
+
+/* ---- lists ---- */
+
+static void note_list(struct cc__waitlist *l) {
+    cc__store_relaxed(&l->mark, l->first != NULL);
+}
+
+void cc__chan_append(struct cc__waitlist *l, struct cc__wait *w) {
+    cc__waitlist_append(l, w);
+    note_list(l);
+}
+
+void cc__chan_leave(cc_chan *c, struct cc__waitlist *l, struct cc__wait *w) {
+    cc__chan_lock(c);
+    cc__waitlist_remove(l, w);
+    note_list(l);
+    cc__chan_unlock(c);
+}
+
+/* The first that can still be had; its wait is claimed. */
+static inline struct cc__wait *take_waiter(struct cc__waitlist *l) {
+    struct cc__wait *w;
+    while ((w = cc__waitlist_take_first(l)) != NULL && !cc__wait_claim(w)) {
+    } /* decided otherwise: it leaves by itself */
+    note_list(l);
+    return w;
+}
+
+/* All of them, to a chain. */
+static struct cc__wait *take_all(struct cc__waitlist *l, int code, struct cc__wait *chain) {
+    for (struct cc__wait *w; (w = take_waiter(l)) != NULL; chain = w) {
+        w->tag = (uint32_t)code;
+        w->node.next = chain == NULL ? NULL : &chain->node;
+    }
+    return chain;
+}
+
+static void wake_chain(struct cc__wait *chain) {
+    while (chain != NULL) {
+        struct cc__wait *w = chain;
+        chain = w->node.next == NULL ? NULL : CC__CONTAINER_OF(w->node.next, struct cc__wait, node);
+        w->node.next = NULL;
+        cc__wake_claimed(w, CC__CLOSED);
+    }
+}
+
+void cc__chan_meet(struct cc__meet *m, size_t elem_bytes) {
+    if (m->peer != NULL) {
+        if (m->to != NULL) cc__elem_copy(m->to, m->from, elem_bytes);
+        cc__wake_claimed(m->peer, CC__MATCHED);
+    }
+    if (CC__UNLIKELY(m->ends != NULL)) wake_chain(m->ends);
+}
+
+/* ---- unbounded: a circle that doubles ---- */
+
+static CC__COLD int heap_grow(cc_chan *c) {
+    size_t room = c->heap.room == 0 ? HEAP_FIRST : c->heap.room * 2, bytes = c->elem_bytes;
+    char *elems = room > SIZE_MAX / 2 / bytes ? NULL : malloc(room * bytes);
+    if (elems == NULL) return -ENOMEM;
+    size_t first = c->heap.room - c->heap.first; /* it is full: up to the end, then from the beginning */
+    if (c->heap.room != 0) {
+        memcpy(elems, c->heap.elems + c->heap.first * bytes, first * bytes);
+        memcpy(elems + first * bytes, c->heap.elems, c->heap.first * bytes);
+    }
+    free(c->heap.elems);
+    c->heap.elems = elems;
+    c->heap.room = room;
+    c->heap.first = 0;
+    return 0;
+}
+
+static char *heap_at(const cc_chan *c, size_t i) {
+    return c->heap.elems + (c->heap.first + i) % c->heap.room * c->elem_bytes;
+}
+
+static int heap_put(cc_chan *c, const void *elem) {
+    if (c->heap.count == c->heap.room) {
+        int rc = heap_grow(c);
+        if (rc != 0) return rc;
+    }
+    cc__elem_copy(heap_at(c, c->heap.count++), elem, c->elem_bytes);
+    cc__store_relaxed(&c->heap_len, c->heap.count);
+    return 0;
+}
+
+static void heap_take(cc_chan *c, void *elem) {
+    cc__elem_copy(elem, heap_at(c, 0), c->elem_bytes);
+    c->heap.first = (c->heap.first + 1) % c->heap.room;
+    if (--c->heap.count == 0 && c->heap.room > HEAP_FIRST) { /* it was long, and is over */
+        free(c->heap.elems);
+        c->heap.elems = NULL;
+        c->heap.room = c->heap.first = 0;
+    }
+    cc__store_relaxed(&c->heap_len, c->heap.count);
+}
+
+/* ---- one attempt, with the lock ---- */
+
+static inline uint64_t chan_len_locked(const cc_chan *c) {
+    return c->unbounded ? c->heap.count : cc__ring_len(c);
+}
+
+bool cc__chan_ended_locked(const cc_chan *c) {
+    return cc__load_relaxed(&c->closed) != 0 && chan_len_locked(c) == 0;
+}
+
+/* There is no room, and nobody to take it. */
+static int send_full(cc_chan *c, const void *elem) {
+    if (c->overflow == CC_OVERFLOW_BLOCK) return -EAGAIN;
+    cc__store_relaxed(&c->dropped, cc__load_relaxed(&c->dropped) + 1);
+    if (c->overflow == CC_OVERFLOW_DROP_OLDEST) {
+        cc__ring_take_frozen(c, NULL);
+        cc__ring_put_frozen(c, elem);
+    }
+    return 0;
+}
+
+int cc__chan_send_locked(cc_chan *c, const void *elem, struct cc__meet *m) {
+    *m = (struct cc__meet){0};
+    if (CC__UNLIKELY(cc__load_relaxed(&c->closed) != 0)) return c->tx_code;
+    if (c->rx.first != NULL && (m->peer = take_waiter(&c->rx)) != NULL) {
+        m->to = m->peer->value;
+        m->from = elem;
+        return 0;
+    }
+    if (c->unbounded) return heap_put(c, elem);
+    if (cc__ring_len(c) >= c->capacity) return send_full(c, elem);
+    cc__ring_put_frozen(c, elem);
+    return 0;
+}
+
+/* A value from what is in it; then there is room for that of a sender that waits. */
+static void recv_stored(cc_chan *c, void *elem, struct cc__meet *m) {
+    if (c->unbounded) {
+        heap_take(c, elem);
+    } else {
+        cc__ring_take_frozen(c, elem);
+        m->peer = take_waiter(&c->tx);
+        if (m->peer != NULL) cc__ring_put_frozen(c, m->peer->value);
+    }
+    if (cc__chan_ended_locked(c)) m->ends = take_all(&c->ends, 0, NULL);
+}
+
+int cc__chan_recv_locked(cc_chan *c, void *elem, struct cc__meet *m) {
+    *m = (struct cc__meet){0};
+    if (chan_len_locked(c) > 0) {
+        recv_stored(c, elem, m);
+        return 0;
+    }
+    if (c->tx.first != NULL && (m->peer = take_waiter(&c->tx)) != NULL) { /* without capacity: from its frame */
+        m->to = elem;
+        m->from = m->peer->value;
+        return 0;
+    }
+    return cc__load_relaxed(&c->closed) != 0 ? c->rx_code : -EAGAIN;
+}
+
+/* ---- send, receive ---- */
+
+/* For CC_CHAN_DEBUG: why a wait ended. */
+static const char *notified(int rc) {
+    if (rc == 0) return cc_chan_notify_name(CC_CHAN_NOTIFY_DATA);
+    if (rc == CC__WAIT_AGAIN) return cc_chan_notify_name(CC_CHAN_NOTIFY_SIGNAL);
+    return cc_chan_notify_name(rc == -EPIPE ? CC_CHAN_NOTIFY_CLOSE : CC_CHAN_NOTIFY_CANCEL);
+}
+
+enum direction { SEND, RECV };
+
+/* The slow path of both. `waits`: it may. */
+static inline __attribute__((always_inline)) int chan_slow(cc_chan *c, enum direction d, void *elem, bool waits) {
+    for (;;) {
+        struct cc__meet m;
+        struct cc__wait w;
+        size_t bytes = c->elem_bytes;
+        cc__chan_lock(c);
+        int rc = d == SEND ? cc__chan_send_locked(c, elem, &m) : cc__chan_recv_locked(c, elem, &m);
+        struct cc__task *self = NULL;
+        if (rc == -EAGAIN && waits && (self = cc__self()) == NULL) rc = -ENOMEM;
+        if (self == NULL) {
+            if (CC__TRACING(CC__LOG_CHAN_MORE))
+                cc__event_chan(d == SEND ? "sends to" : "receives from", c, c->name,
+                               rc == 0 ? "at once" : "not at once");
+            cc__chan_unlock(c);
+            if (rc != 0) return rc;
+            cc__chan_meet(&m, bytes);
+            cc__run_completed();
+            return 0;
+        }
+        struct cc__waitlist *list = d == SEND ? &c->tx : &c->rx;
+        cc__wait_begin(&w, self, CC__BY_CANCEL, c, d == SEND ? "send" : "receive");
+        w.value = elem;
+        cc__chan_append(list, &w);
+        cc__waitlist_unlock(&c->rx);
+        if (CC__TRACING(CC__LOG_CHAN))
+            cc__event_chan(d == SEND ? "waits to send to" : "waits to receive from", c, NULL, NULL);
+        rc = cc__wait_cancellable_here(&w, CC__NEVER, false);
+        if (CC__TRACING(CC__LOG_CHAN)) cc__event_chan(d == SEND ? "sends to" : "receives from", c, NULL, notified(rc));
+        if (CC__LIKELY(rc == 0)) return 0;
+        if (rc == -EPIPE) return (int)w.tag;
+        cc__chan_leave(c, list, &w);
+        if (rc != CC__WAIT_AGAIN) return rc;
+    }
+}
+
+static CC__NOINLINE int send_slow(cc_chan *c, const void *elem) {
+    return chan_slow(c, SEND, (void *)(uintptr_t)elem, true); /* it is only read */
+}
+static CC__NOINLINE int recv_slow(cc_chan *c, void *elem) {
+    return chan_slow(c, RECV, elem, true);
+}
+static CC__NOINLINE int try_slow(cc_chan *c, enum direction d, void *elem) {
+    return chan_slow(c, d, elem, false);
+}
+
+int cc_channel_send(cc_chan *c, const void *elem) {
+    if (CC__UNLIKELY(c == NULL)) return -EINVAL;
+    check_alive(c);
+    if (CC__UNLIKELY(cc__ring_put(c, elem) != CC__RING_DONE)) return send_slow(c, elem);
+    cc__run_completed();
+    return 0;
+}
+
+int cc_channel_recv(cc_chan *c, void *elem) {
+    if (CC__UNLIKELY(c == NULL)) return -EINVAL;
+    check_alive(c);
+    if (CC__UNLIKELY(cc__ring_take(c, elem) != CC__RING_DONE)) return recv_slow(c, elem);
+    cc__run_completed();
+    return 0;
+}
+
+int cc_channel_try_send(cc_chan *c, const void *elem) {
+    if (c == NULL) return -EINVAL;
+    check_alive(c);
+    enum cc__ring how = cc__ring_put(c, elem);
+    if (how == CC__RING_DONE) return 0;
+    if (how == CC__RING_WAIT && c->overflow == CC_OVERFLOW_BLOCK) return -EAGAIN;
+    return try_slow(c, SEND, (void *)(uintptr_t)elem);
+}
+
+int cc_channel_try_recv(cc_chan *c, void *elem) {
+    if (c == NULL) return -EINVAL;
+    check_alive(c);
+    enum cc__ring how = cc__ring_take(c, elem);
+    if (how == CC__RING_DONE) return 0;
+    return how == CC__RING_WAIT ? -EAGAIN : try_slow(c, RECV, elem);
+}
+
+/* ---- close ---- */
+
+static void chan_close(cc_chan *c, int tx_code, int rx_code) {
+    if (c == NULL) return;
+    check_alive(c);
+    struct cc__wait *chain = NULL;
+    if (CC__TRACING(CC__LOG_CHAN_MORE)) cc__event_chan("closes", c, c->name, NULL);
+    cc__chan_lock(c);
+    if (cc__load_relaxed(&c->closed) == 0) {
+        c->tx_code = tx_code < 0 ? tx_code : -EPIPE;
+        c->rx_code = rx_code < 0 ? rx_code : -EPIPE;
+        cc__store_relaxed(&c->closed, 1);
+        chain = take_all(&c->tx, c->tx_code, chain);
+        chain = take_all(&c->rx, c->rx_code, chain); /* they wait where it is empty */
+        if (cc__chan_ended_locked(c)) chain = take_all(&c->ends, 0, chain);
+    }
+    cc__chan_unlock(c);
+    wake_chain(chain);
+}
+
+void cc_channel_close(cc_chan *c) {
+    chan_close(c, -EPIPE, -EPIPE);
+}
+
+void cc_channel_close_error(cc_chan *c, int code) {
+    chan_close(c, -EPIPE, code);
+}
+
+void cc_channel_close_recv(cc_chan *c, int code) {
+    chan_close(c, code, -EPIPE);
+}
+
+/* ---- looking ---- */
+
+size_t cc_channel_len(const cc_chan *c) {
+    if (c == NULL) return 0;
+    if (c->unbounded) return cc__load_relaxed(&c->heap_len);
+    uint64_t len = cc__ring_len(c);
+    return (size_t)(len > c->capacity ? c->capacity : len);
+}
+
+size_t cc_channel_cap(const cc_chan *c) {
+    return c == NULL ? 0 : (size_t)c->capacity;
+}
+
+uint64_t cc_channel_dropped(const cc_chan *c) {
+    return c == NULL ? 0 : cc__load_relaxed(&c->dropped);
+}
+
+int cc_channel_is_closed(const cc_chan *c) {
+    return c == NULL ? 0 : cc__load_relaxed(&c->closed);
+}
+
+bool cc__chan_may_recv(const cc_chan *c) {
+    return cc_channel_len(c) > 0 || cc__load_relaxed(&c->tx.mark) != 0 || cc__load_relaxed(&c->closed) != 0;
+}
+
+bool cc__chan_may_send(const cc_chan *c) {
+    return c->overflow != CC_OVERFLOW_BLOCK || cc_channel_len(c) < c->capacity || cc__load_relaxed(&c->rx.mark) != 0 ||
+           cc__load_relaxed(&c->closed) != 0;
+}
+
+const char *cc_chan_notify_name(int reason) {
+    static const char *const name[] = {"NONE", "DATA", "CANCEL", "CLOSE", "SIGNAL"};
+    return reason >= 0 && (size_t)reason < CC__COUNT_OF(name) ? name[reason] : "?";
+}
