@@ -66,14 +66,6 @@ static inline void cc__fence_full(void) {
 #endif
 }
 
-/* An exchange after a full fence; on x86 every exchange is one. */
-static inline uint32_t cc__xchg_full(_Atomic uint32_t *p, uint32_t v) {
-#if !defined(__x86_64__) || CC__TSAN
-    cc__fence_full();
-#endif
-    return atomic_exchange_explicit(p, v, memory_order_acq_rel);
-}
-
 /* Keep the compiler, and only it, from moving memory accesses: for a signal handler of this thread. */
 #define cc__fence_signal() atomic_signal_fence(memory_order_acq_rel)
 

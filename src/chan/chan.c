@@ -348,7 +348,7 @@ static inline __attribute__((always_inline)) int chan_slow(cc_chan *c, enum dire
         cc__waitlist_unlock(&c->rx);
         if (CC__TRACING(CC__LOG_CHAN))
             cc__event_chan(d == SEND ? "waits to send to" : "waits to receive from", c, NULL, NULL);
-        rc = cc__wait_cancellable_here(&w, CC__NEVER, false);
+        rc = cc__wait_cancellable_here(&w, CC__NEVER);
         if (CC__TRACING(CC__LOG_CHAN)) cc__event_chan(d == SEND ? "sends to" : "receives from", c, NULL, notified(rc));
         if (CC__LIKELY(rc == 0)) return 0;
         if (rc == -EPIPE) return (int)w.tag;

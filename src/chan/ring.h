@@ -61,11 +61,8 @@ static inline enum cc__ring cc__ring_put(struct cc_chan *c, const void *elem) {
         uint64_t n = cc__ring_count(t);
         if (CC__UNLIKELY((int64_t)(n - cc__load_relaxed(&c->head_seen)) >= (int64_t)c->capacity)) {
             uint64_t head = cc__ring_count(cc__load_relaxed(&c->head));
-            again = cc__load_relaxed(&c->tail);
-            if ((int64_t)(n - head) >= (int64_t)c->capacity && again == t) return CC__RING_WAIT;
+            if ((int64_t)(n - head) >= (int64_t)c->capacity) return CC__RING_WAIT; /* the tail is n, or more */
             cc__store_relaxed(&c->head_seen, head);
-            t = again;
-            continue;
         }
         cell = cc__ring_cell(c, n);
         /* [CH2] acquire: pairs with the release in cc__ring_take(): that one has read its value. */
@@ -95,12 +92,9 @@ static inline enum cc__ring cc__ring_take(struct cc_chan *c, void *elem) {
             if (CC__LIKELY(cc__cas_weak_relaxed(&c->head, &h, h + CC__CHAN_ONE))) break;
             continue;
         }
-        bool empty = cc__ring_count(cc__load_relaxed(&c->tail)) == n;
+        if (cc__ring_count(cc__load_relaxed(&c->tail)) == n) return CC__RING_WAIT; /* the head is not less than n */
         again = cc__load_relaxed(&c->head);
-        if (again == h) {
-            if (empty) return CC__RING_WAIT;
-            cc__ring_pause(&spins);
-        }
+        if (again == h) cc__ring_pause(&spins);
         h = again;
     }
     cc__elem_copy(elem, cell->elem, c->elem_bytes);

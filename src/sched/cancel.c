@@ -75,10 +75,9 @@ void cc__cancel_listen(struct cc__task *self) {
     cc__fence_full(); /* [CN1] W3, see above */
 }
 
-int cc__cancel_look(struct cc__wait *w, bool fenced) {
+int cc__cancel_look(struct cc__wait *w) {
     struct cc__task *self = w->task;
-    bool news = self->nursery != NULL && !self->listed;
-    if (news || !fenced) cc__cancel_listen(self);
+    cc__cancel_listen(self);
     int code = cc__cancel_code(self);
     return code != 0 && cc__wait_decide(self, w->epoch, CC__CANCELLED) ? code : 0; /* else it was matched before */
 }
@@ -100,5 +99,5 @@ int cc__cancel_decode(const struct cc__wait *w, enum cc__outcome outcome, int64_
 }
 
 int cc__wait_cancellable(struct cc__wait *w, int64_t deadline_ns) {
-    return cc__wait_cancellable_here(w, deadline_ns, false);
+    return cc__wait_cancellable_here(w, deadline_ns);
 }

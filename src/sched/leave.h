@@ -62,9 +62,9 @@ static inline void cc__run_completed(void) {
         cc__run_operation();
 }
 
-/* See cc__wait_cancellable(). fenced: since the wait began there was a full fence. */
-static inline int cc__wait_cancellable_here(struct cc__wait *w, int64_t deadline_ns, bool fenced) {
-    int rc = cc__cancel_look(w, fenced);
+/* See cc__wait_cancellable(). */
+static inline int cc__wait_cancellable_here(struct cc__wait *w, int64_t deadline_ns) {
+    int rc = cc__cancel_look(w);
     if (rc != 0) return rc;
     struct cc__task *self = w->task;
     int64_t until = deadline_ns;

@@ -60,24 +60,14 @@ static void note_dropped(const void *lock) {
 
 /* ---- lists ---- */
 
-/* One turn of waiting for a lock. */
-static CC__COLD void lock_pause(unsigned spins) {
-    if (spins < LOCK_SPINS)
-        cc__cpu_relax();
-    else
-        cc__thread_yield(); /* its holder lost the cpu */
-}
-
 void cc__waitlist_lock(struct cc__waitlist *l) {
     /* [WL1] acquire: what the last holder did is seen. */
-    for (unsigned spins = 0; cc__load_relaxed(&l->lock) != 0 || cc__xchg_acquire(&l->lock, 1) != 0; spins++)
-        lock_pause(spins);
-    note_taken(l);
-}
-
-void cc__waitlist_lock_full(struct cc__waitlist *l) {
-    for (unsigned spins = 0; cc__load_relaxed(&l->lock) != 0 || cc__xchg_full(&l->lock, 1) != 0; spins++) /* [WL1] */
-        lock_pause(spins);
+    for (unsigned spins = 0; cc__load_relaxed(&l->lock) != 0 || cc__xchg_acquire(&l->lock, 1) != 0; spins++) {
+        if (spins < LOCK_SPINS)
+            cc__cpu_relax();
+        else
+            cc__thread_yield(); /* its holder lost the cpu */
+    }
     note_taken(l);
 }
 

@@ -46,7 +46,6 @@ struct cc__waitlist {
 };
 
 void cc__waitlist_lock(struct cc__waitlist *l);
-void cc__waitlist_lock_full(struct cc__waitlist *l); /* the same, and a full fence before */
 void cc__waitlist_unlock(struct cc__waitlist *l);
 /* Aborts, in dev builds, with this word and the locks in question if the caller holds any such lock. */
 #if CCRT_ASSERT >= 1

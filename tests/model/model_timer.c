@@ -15,7 +15,9 @@
  * Break: src/driver/timer.c: if (!cc__wait_decide(task, t->epoch, CC__TIMED_OUT)) continue; => ;
  * Break: src/driver/timer.c: if (t->link != NULL) { => if (false) {
  * Break: src/driver/timer.c: t->link = NULL; => (void)t;
- * Break: src/task/wait.c: if (now >> OUTCOME_BITS != epoch || ( => if ((
+ * Break: src/task/wait.c: if (now >> OUTCOME_BITS != epoch || ! => if (!
+ * Break: src/task/wait.c: (now & (OUTCOME_MASK | CLAIMED)) == CC__PENDING => (now & OUTCOME_MASK) == CC__PENDING
+ * Break: src/task/wait.c: return cc__cas_relaxed(&t->outcome, &now, now | CLAIMED); => return true;
  * Break: src/task/wait.c: (now & CANCELLABLE) == 0) return false; => false) return false;
  * Survives: decide: cas_acq_rel -> release: who decides learns nothing from the wait being pending; what it knows of
  *   it came with the node, by a lock
@@ -157,6 +159,21 @@ static bool match(void) {
 static void matches(void) {
     (void)match();
 }
+/* The same in two steps: what is handed over is written in between, without the lock. */
+static void claims(void) {
+    cc__waitlist_lock(&list);
+    struct cc__wait *w = cc__waitlist_take_first(&list);
+    bool claimed = w != NULL && cc__wait_claim(w);
+    cc__waitlist_unlock(&list);
+    if (!claimed) return;
+    struct cc__task *t = w->task;
+    uint32_t generation = cc__task_generation(cc__load_relaxed(&t->control));
+    token = 42;
+    w->value = &token;
+    cc__wait_settle(w, CC__MATCHED);
+    unpark(t, generation);
+    wins[mc_self()]++;
+}
 /* At any time, and once more when there is surely somebody. */
 static void matches_early_and_late(void) {
     (void)match();
@@ -265,6 +282,11 @@ const struct mc_scenario mc_scenarios[] = {
      {waits_on, other_waits_on, expires},
      check,
      .outcomes = "33"},
+    {"claim", setup_waiting, {waits_on, claims}, check, .outcomes = "10"},
+    {"claim, by the list alone", setup_by_list, {waits_on, claims}, check, .outcomes = "10"},
+    {"timer, claim", setup_waiting, {waits_on, expires, claims}, check, .outcomes = "10 30"},
+    {"claim, cancel", setup_waiting, {waits_on, claims, cancels}, check, .outcomes = "10 40"},
+    {"two claims", setup_waiting, {waits_on, claims, claims}, check, .outcomes = "10"},
     {"timer, match", setup_waiting, {waits_on, expires, matches}, check, .outcomes = "10 30"},
     {"timer, cancel", setup_waiting, {waits_on, expires, cancels}, check, .outcomes = "30 40"},
     {"match, cancel", setup_waiting, {waits_on, matches, cancels}, check, .outcomes = "10 40"},

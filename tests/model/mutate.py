@@ -131,6 +131,11 @@ class Build:
         self.link = next(line for line in reversed(listed.stdout.splitlines()) if f"-o tests/model/{model} " in line)
         subprocess.run(ninja + ["--quiet", model], stdout=subprocess.DEVNULL, check=True)
 
+    def includer(self, header):
+        """The source of the model, beside a header, that includes it."""
+        files = [Path(e["file"]).resolve() for e in self.entries]
+        return next(f for f in files if f.parent == header.parent and f'#include "{header.name}"' in f.read_text())
+
     def compile(self, source, mutated, temporary):
         """Returns the object, or None if it does not compile; and the object it stands for."""
         entry = next(e for e in self.entries if Path(e["file"]).resolve() == source)
@@ -149,7 +154,15 @@ class Build:
         text = mutant.source.read_text()
         mutated = temporary / mutant.source.name
         mutated.write_text(text[: mutant.start] + mutant.text + text[mutant.end :])
-        made, stands_for, said = self.compile(mutant.source, mutated, temporary)
+        source = mutant.source
+        if source.suffix == ".h":  # with a copy of who includes it, which finds it in its own folder
+            source = self.includer(mutant.source)
+            compiled = temporary / source.name
+            compiled.write_text(source.read_text())
+        else:
+            compiled = mutated
+        made, stands_for, said = self.compile(source, compiled, temporary)
+        mutated.unlink()
         if made is None:
             raise SystemExit(f"{mutant.name}: does not compile\n{said}")
         program = temporary / "mutant"

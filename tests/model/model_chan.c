@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* Goal: channels (src/chan/chan.c, src/chan/ring.h): whatever happens at once, every value whose send was accepted is
+ * received by exactly one, nobody waits for ever that could go on, who is told of a close or a cancellation has
+ * neither sent nor received, and nobody touches a channel, or a waiter's frame, too late.
+ * Method: a channel of some capacity, and threads as tasks or plain threads that send and receive one value each, close
+ * it, or cancel one of them. Values and frames are plain memory, so that an order that is missing is a data race; a
+ * deadlock is a lost wake-up. Where a receiver is the last to use a channel it frees it.
+ *
+ * Lessons 53 to 60, 77.
+ * Sources: src/chan/chan.c src/sched/park.c src/sched/cancel.c src/task/state.c src/task/wait.c src/base/env.c
+ * Sources: src/plat/thread.c src/plat/file.c src/plat/futex.c src/plat/clock.c src/base/assert.c src/base/text.c
+ * Sources: src/fiber/ctx_x86_64.S
+ * Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave
+ * Mutate: src/chan/ring.h
+ * Weaken: src/task/wait.c: cc__wait_settle: store_release -> relaxed
+ * Break: src/chan/chan.c: cc__or_relaxed(&c->tail, CC__CHAN_FROZEN); => cc__store_relaxed(&c->tail, cc__load_relaxed(&c->tail) | CC__CHAN_FROZEN);
+ * Break: src/chan/chan.c: cc__or_relaxed(&c->head, CC__CHAN_FROZEN); => ;
+ * Break: src/chan/chan.c: if (m->peer != NULL) cc__ring_put_frozen(c, m->peer->value); => ;
+ * Break: src/chan/chan.c: && !cc__wait_claim(w)) {} => && (cc__wait_claim(w), false)) {}
+ * Break: src/chan/chan.c: chain = take_all(&c->rx, c->rx_code, chain); => ;
+ * Break: src/chan/chan.c: c->always || c->rx.first != NULL || => c->always ||
+ */
+#include "base/env.h"
+#include "chan/chan.h"
+
+#include "around.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct cc_chan *chan;
+static int sent[MC_THREADS], received[MC_THREADS], codes[MC_THREADS];
+
+/* ---- what surrounds it ---- */
+
+void cc__env_read(void) {
+}
+void cc__finish_tell(struct cc__worker *w) {
+    (void)w;
+}
+struct cc__task *cc__task_alloc(struct cc__task_cache *cache) {
+    (void)cache;
+    return NULL;
+}
+void cc__task_free(struct cc__task_cache *cache, struct cc__task *t) {
+    (void)cache, (void)t;
+}
+int cc__nursery_cancelled(const struct cc_nursery *n) {
+    (void)n;
+    return 0;
+}
+void cc__nursery_list(struct cc__task *self) {
+    (void)self;
+}
+void cc__nursery_cancel(struct cc_nursery *n, int code) {
+    (void)n, (void)code;
+}
+
+/* ---- threads ---- */
+
+/* Values are numbers that tell who sent them, on the heap: who receives one reads what its sender wrote. */
+static int *letter(void) {
+    int *l = malloc(sizeof *l);
+    *l = 1 << mc_self();
+    return l;
+}
+static int send_one(void) {
+    int *l = letter(), now = *l;
+    int rc = cc_channel_send(chan, &l);
+    codes[mc_self()] = rc;
+    if (rc == 0)
+        sent[mc_self()] += now;
+    else
+        free(l);
+    return rc;
+}
+static int recv_one(void) {
+    int *l = NULL;
+    int rc = cc_channel_recv(chan, &l);
+    codes[mc_self()] = rc;
+    mc_assert((rc == 0) == (l != NULL));
+    if (rc == 0) received[mc_self()] += *l;
+    free(l);
+    return rc;
+}
+static void sends(void) {
+    (void)become();
+    (void)send_one();
+}
+static void sends_two(void) {
+    (void)become();
+    (void)send_one();
+    (void)send_one();
+}
+static void receives(void) {
+    (void)become();
+    (void)recv_one();
+}
+static void receives_two(void) {
+    (void)become();
+    (void)recv_one();
+    (void)recv_one();
+}
+static void receives_all(void) {
+    (void)become();
+    while (recv_one() == 0) {
+    }
+    mc_assert(codes[mc_self()] == -EPIPE);
+}
+static void tries_to_send(void) {
+    int *l = letter(), now = *l;
+    (void)become();
+    if (cc_channel_try_send(chan, &l) == 0)
+        sent[mc_self()] += now;
+    else
+        free(l);
+}
+static void tries_to_receive(void) {
+    int *got = NULL;
+    (void)become();
+    if (cc_channel_try_recv(chan, &got) == 0) received[mc_self()] += *got;
+    free(got);
+}
+static void closes(void) {
+    (void)become();
+    cc_channel_close(chan);
+}
+static void sends_and_closes(void) {
+    sends();
+    cc_channel_close(chan);
+}
+static void receives_and_frees(void) {
+    receives();
+    mc_assert(codes[mc_self()] == 0);
+    free(chan->cells);
+    free(chan);
+    chan = NULL;
+}
+/* Thread 0, as runtime/shutdown.c cancels. */
+static void cancels(void) {
+    struct cc__task *t = &mine[0].task;
+    cc__store_release(&rt.cancelled, 1);
+    cc__fence_full();
+    cc__state_set_cancel(t);
+    cc__wait_cancel(t);
+    cc__unpark(t, 0);
+}
+
+/* ---- before and after ---- */
+
+static void setup(size_t capacity, bool tasks, int stored) {
+    all_begin(tasks);
+    chan = malloc(sizeof *chan);
+    memset(chan, 0, sizeof *chan);
+    chan->alive = 0x63686e21;
+    chan->elem_bytes = sizeof(int *);
+    chan->capacity = capacity;
+    chan->always = capacity == 0;
+    if (capacity == 0) {
+        cc__chan_freeze(chan);
+        return;
+    }
+    chan->mask = 1;
+    chan->cell_bytes = sizeof(struct cc__cell) + sizeof(int *);
+    chan->cells = malloc(2 * chan->cell_bytes);
+    for (size_t i = 0; i < 2; i++)
+        cc__store_relaxed(&((struct cc__cell *)(void *)(chan->cells + i * chan->cell_bytes))->turn, i);
+    for (int i = 0; i < stored; i++) {
+        int *l = letter();
+        *l = 0; /* of nobody */
+        mc_assert(cc_channel_send(chan, &l) == 0);
+    }
+}
+static void rendezvous(void) {
+    setup(0, true, 0);
+}
+static void rendezvous_of_threads(void) {
+    setup(0, false, 0);
+}
+static void one(void) {
+    setup(1, true, 0);
+}
+static void one_full(void) {
+    setup(1, true, 1);
+}
+static void two(void) {
+    setup(2, true, 0);
+}
+static void two_full(void) {
+    setup(2, true, 2);
+}
+
+static void check(void) {
+    int all_sent = 0, all_received = 0;
+    for (int i = 0; i < MC_THREADS; i++) {
+        all_sent += sent[i];
+        all_received += received[i];
+    }
+    mc_outcome("%d %d %d %d", codes[0], codes[1], codes[2], codes[3]);
+    if (chan != NULL) {
+        mc_assert(chan->rx.first == NULL && chan->tx.first == NULL && cc__load_relaxed(&chan->rx.mark) == 0);
+        cc__store_relaxed(&rt.cancelled, 0);
+        for (int *l; cc_channel_try_recv(chan, &l) == 0; free(l)) all_received += *l;
+        free(chan->cells);
+        free(chan);
+    }
+    mc_assert(all_sent == all_received);
+}
+
+const struct mc_scenario mc_scenarios[] = {
+    {"rendezvous", rendezvous, {sends, receives}, check},
+    {"rendezvous of threads", rendezvous_of_threads, {sends, receives}, check},
+    {"rendezvous, 2 senders, 2 receivers", rendezvous, {sends, sends, receives, receives}, check},
+    {"rendezvous, the receiver frees it", rendezvous, {sends, receives_and_frees}, check},
+    {"rendezvous, cancelled sender", rendezvous, {sends, tries_to_receive, cancels}, check},
+    {"rendezvous, cancelled receiver", rendezvous, {receives, tries_to_send, cancels}, check},
+    {"rendezvous, closed", rendezvous, {sends, receives, closes}, check},
+    {"rendezvous, 2 senders, closed", rendezvous, {sends, sends, receives_all, closes}, check},
+    {"capacity 1", one, {sends, receives}, check},
+    {"capacity 1, the receiver frees it", one, {sends, receives_and_frees}, check},
+    {"capacity 1, 2 senders, 2 receivers", one, {sends, sends, receives, receives}, check},
+    {"capacity 1, two of each", one, {sends_two, receives_two}, check},
+    {"capacity 1, full, 2 senders", one_full, {sends, sends, receives_two}, check},
+    {"capacity 1, closed", one, {sends, receives_all, closes}, check},
+    {"capacity 1, full, closed", one_full, {sends, receives_all, closes}, check},
+    {"capacity 1, 2 senders, closed", one, {sends, sends_and_closes, receives_all}, check},
+    {"capacity 1, full, cancelled sender", one_full, {sends, receives, cancels}, check},
+    {"capacity 1, cancelled receiver", one, {receives, sends, cancels}, check},
+    {"capacity 1, tries", one, {tries_to_send, tries_to_send, tries_to_receive, tries_to_receive}, check},
+    {"capacity 2, 2 senders, 2 receivers", two, {sends, sends, receives, receives}, check},
+    {"capacity 2, full, 2 senders, 2 receivers", two_full, {sends, sends, receives, receives}, check},
+    {"capacity 2, two of each", two, {sends_two, receives_two}, check},
+    {0},
+};
