@@ -121,9 +121,11 @@ static cc_chan *bury(cc_chan *c) {
 void cc_channel_destroy(cc_chan *c) {
     if (c == NULL) return;
     check_alive(c);
+    cc__waitlist_lock(&c->rx); /* who sent, or closed, what its owner has seen, may have yet to give it up */
     CC_CHECK(c->rx.first == NULL && c->tx.first == NULL && c->ends.first == NULL,
              "a channel is destroyed while somebody waits on it");
     c->alive = ~(uint32_t)CHAN_ALIVE;
+    cc__waitlist_unlock(&c->rx);
     c = bury(c);
     if (c != NULL) chan_free(c);
 }
@@ -411,7 +413,7 @@ static void chan_close(cc_chan *c, int tx_code, int rx_code) {
     if (cc__load_relaxed(&c->closed) == 0) {
         c->tx_code = tx_code < 0 ? tx_code : -EPIPE;
         c->rx_code = rx_code < 0 ? rx_code : -EPIPE;
-        cc__store_relaxed(&c->closed, 1);
+        cc__store_release(&c->closed, 1); /* [CH3] release: all that was accepted is in the tail, or the heap's count */
         chain = take_all(&c->tx, c->tx_code, chain);
         chain = take_all(&c->rx, c->rx_code, chain); /* they wait where it is empty */
         if (cc__chan_ended_locked(c)) chain = take_all(&c->ends, 0, chain);
@@ -450,7 +452,7 @@ uint64_t cc_channel_dropped(const cc_chan *c) {
 }
 
 int cc_channel_is_closed(const cc_chan *c) {
-    return c == NULL ? 0 : cc__load_relaxed(&c->closed);
+    return c == NULL ? 0 : cc__load_acquire(&c->closed); /* [CH3] acquire: who finds it empty then, finds it drained */
 }
 
 bool cc__chan_may_recv(const cc_chan *c) {

@@ -25,7 +25,8 @@
  * a receiver hands its value over, past the ring, and a receiver that takes a value fills the cell that is free with
  * that of the first sender, in order.
  *
- * After C5's unlock the channel is not touched any more: who was woken may destroy it.
+ * After C5's unlock the channel is not touched any more: who was woken may destroy it. Who was not, and took a value
+ * from the ring that C4 had just opened, or saw that it is closed, may do so as well: destroying takes the lock first.
  *
  * Prev: time/sleep.c  Next: chan/ring.h */
 #ifndef CC__CHAN_CHAN_H
@@ -66,7 +67,7 @@ struct cc_chan {
     struct cc__waitlist rx __attribute__((aligned(CC__FALSE_SHARING))); /* who waits to receive */
     struct cc__waitlist tx;                                             /* who waits to send */
     struct cc__waitlist ends;                                           /* who waits for it to be closed and drained */
-    _Atomic int closed;                                                 /* W: with the lock.  R: anyone, as a hint */
+    _Atomic int closed;                                                 /* W: with the lock.  R: anyone.  [CH3] */
     int tx_code, rx_code;                                               /* if closed: what calls return */
     _Atomic uint64_t dropped;                                           /* W: with the lock.  R: anyone */
     struct {
