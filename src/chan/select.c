@@ -99,12 +99,15 @@ static int attempt(const struct select *s, unsigned i) {
     return rc == -EAGAIN || rc == -ENOMEM ? rc : closed(s, c->chan, rc);
 }
 
+/* A channel that is closed is told only if nothing can happen. */
 static int attempt_all(const struct select *s) {
+    int error = -EAGAIN;
     for (unsigned k = 0, i = s->first; k < s->count; k++, i = i + 1 == s->count ? 0 : i + 1) {
         int rc = attempt(s, i);
-        if (rc != -EAGAIN) return rc;
+        if (rc >= 0) return rc;
+        if (error == -EAGAIN) error = rc;
     }
-    return s->fallback >= 0 ? s->fallback : -EAGAIN;
+    return error == -EAGAIN && s->fallback >= 0 ? s->fallback : error;
 }
 
 /* ---- 2: the locks ---- */
@@ -151,14 +154,17 @@ static int attempt_locked(const struct select *s, unsigned i, struct cc__meet *m
 }
 
 static int attempt_all_locked(const struct select *s, struct cc__meet *m, size_t *elem_bytes) {
+    int error = -EAGAIN;
     for (unsigned k = 0, i = s->first; k < s->count; k++, i = i + 1 == s->count ? 0 : i + 1) {
         if (list_of(&s->cases[i]) == NULL) continue;
         int rc = attempt_locked(s, i, m);
-        if (rc == -EAGAIN) continue;
-        *elem_bytes = s->cases[i].chan == NULL ? 0 : s->cases[i].chan->elem_bytes;
-        return rc;
+        if (rc >= 0) {
+            *elem_bytes = s->cases[i].chan == NULL ? 0 : s->cases[i].chan->elem_bytes;
+            return rc;
+        }
+        if (error == -EAGAIN) error = rc;
     }
-    return -EAGAIN;
+    return error;
 }
 
 /* ---- 4: nodes ---- */
