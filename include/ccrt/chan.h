@@ -69,6 +69,13 @@ CC_API void cc_channel_close(cc_chan *c);
 CC_API void cc_channel_close_error(cc_chan *c, int code);
 CC_API void cc_channel_close_recv(cc_chan *c, int code);
 
+/* Close it when nursery n ends, after its last child. What is sent to it comes from inside n: so a receive by a child
+ * of n, or by its owner between the braces, that finds only others waiting like itself would wait for its own end: it
+ * returns -EDEADLK. It must not be destroyed before n has ended.
+ *   Returns    0; -EBUSY another nursery closes it; -EINVAL */
+struct cc_nursery;
+CC_API int cc_channel_close_with(cc_chan *c, struct cc_nursery *n);
+
 /* Send one element, waiting while there is no room, or, without capacity, no receiver.
  *   Returns    0; -EPIPE closed, or the receivers' code; -ECANCELED, -ETIMEDOUT; -EINVAL c is NULL; -ENOMEM
  *   Call from  fiber or thread           Blocks: the caller only
@@ -77,7 +84,8 @@ CC_API void cc_channel_close_recv(cc_chan *c, int code);
 CC_API int cc_channel_send(cc_chan *c, const void *elem);
 
 /* Receive one element, waiting while there is none. *elem changes only if it returns 0.
- *   Returns    0; -EPIPE closed and drained, or the closer's code; -ECANCELED, -ETIMEDOUT; -EINVAL; -ENOMEM
+ *   Returns    0; -EPIPE closed and drained, or the closer's code; -ECANCELED, -ETIMEDOUT; -EINVAL; -ENOMEM;
+ *              -EDEADLK see cc_channel_close_with()
  *   Call from  fiber or thread           Blocks: the caller only */
 CC_API int cc_channel_recv(cc_chan *c, void *elem);
 
@@ -110,6 +118,7 @@ CC_END_DECLS
 #define cc_chan_destroy(c) cc_channel_destroy((c).ch)
 #define cc_chan_close(c) cc_channel_close((c).ch)
 #define cc_chan_close_error(c, code) cc_channel_close_error((c).ch, (code))
+#define cc_chan_close_with(c, n) cc_channel_close_with((c).ch, (n))
 #define cc_chan_close_recv(c, code) cc_channel_close_recv((c).ch, (code))
 #define cc_recv(c, ptr) cc_channel_recv((c).ch, CC_PRIV_SAME((c).type, (ptr)))
 #define cc_try_recv(c, ptr) cc_channel_try_recv((c).ch, CC_PRIV_SAME((c).type, (ptr)))

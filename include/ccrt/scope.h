@@ -43,6 +43,8 @@ typedef struct cc_nursery {
     struct cc_nursery **priv_link;     /* where the pointer to this one is */
     struct cc_nursery *priv_to_cancel; /* of a canceller */
     int priv_pins;                     /* cancellers that hold it */
+    int priv_owner_waits;              /* for its children */
+    void *priv_hooks;                  /* what ends with it */
 } cc_nursery;
 
 /* Start fn(args) as a child; size bytes of args are copied, to a place aligned as by malloc(). site: CC_SITE("name"),

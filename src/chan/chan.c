@@ -10,6 +10,8 @@
  * word that only senders move is half of that).
  *
  * Prev: chan/ring.h  Next: chan/select.c */
+#include <ccrt/scope.h>
+
 #include "chan.h"
 
 #include "../base/assert.h"
@@ -124,6 +126,7 @@ void cc_channel_destroy(cc_chan *c) {
     cc__waitlist_lock(&c->rx); /* who sent, or closed, what its owner has seen, may have yet to give it up */
     CC_CHECK(c->rx.first == NULL && c->tx.first == NULL && c->ends.first == NULL,
              "a channel is destroyed while somebody waits on it");
+    CC_CHECK(c->closer == NULL, "a channel is destroyed before the nursery whose end closes it");
     c->alive = ~(uint32_t)CHAN_ALIVE;
     cc__waitlist_unlock(&c->rx);
     c = bury(c);
@@ -182,12 +185,15 @@ static inline struct cc__wait *take_waiter(struct cc__waitlist *l) {
     return w;
 }
 
+static struct cc__wait *chain_add(struct cc__wait *w, int code, struct cc__wait *chain) {
+    w->tag = (uint32_t)code;
+    w->node.next = chain == NULL ? NULL : &chain->node;
+    return w;
+}
+
 /* All of them, to a chain. */
 static struct cc__wait *take_all(struct cc__waitlist *l, int code, struct cc__wait *chain) {
-    for (struct cc__wait *w; (w = take_waiter(l)) != NULL; chain = w) {
-        w->tag = (uint32_t)code;
-        w->node.next = chain == NULL ? NULL : &chain->node;
-    }
+    for (struct cc__wait *w; (w = take_waiter(l)) != NULL;) chain = chain_add(w, code, chain);
     return chain;
 }
 
@@ -249,6 +255,78 @@ static void heap_take(cc_chan *c, void *elem) {
         c->heap.room = c->heap.first = 0;
     }
     cc__store_relaxed(&c->heap_len, c->heap.count);
+}
+
+/* ---- closed by the end of a nursery ---- */
+
+static bool is_inside(const cc_chan *c, const struct cc__task *t) {
+    return t->nursery == c->closer || t == cc__nursery_owner(c->closer);
+}
+
+/* Whether it has no nursery open inside that one, where others could send. It waits, or is the caller. */
+static bool is_alone(const cc_chan *c, const struct cc__task *t) {
+    const cc_priv_scope *s = t->scope;
+    while (s != NULL && s->kind != CC__SCOPE_NURSERY) s = s->up;
+    return s == &c->closer->priv_scope;
+}
+
+/* Whether nobody inside the nursery that closes it is left who could send: its children wait here, and so does its
+ * owner, or for them. `self` is about to. */
+static bool only_waits(const cc_chan *c, const struct cc__task *self) {
+    bool owner_waits;
+    size_t live = cc__nursery_live(c->closer, &owner_waits), children = 0;
+    const struct cc__task *owner = cc__nursery_owner(c->closer), *t = self;
+    for (const struct cc__node *at = c->rx.first == NULL ? NULL : &c->rx.first->node; t != NULL || at != NULL;
+         t = NULL) {
+        if (t == NULL) {
+            t = CC__CONTAINER_OF(at, struct cc__wait, node)->task;
+            at = at->next;
+        }
+        if (!is_inside(c, t) || !is_alone(c, t)) continue;
+        owner_waits = owner_waits || t == owner;
+        children += t != owner;
+    }
+    return owner_waits && children == live;
+}
+
+/* Of the hook: those inside that wait to receive, if nobody is left to send. */
+static struct cc__wait *chan_all_wait(struct cc__nursery_hook *h) {
+    cc_chan *c = CC__CONTAINER_OF(h, cc_chan, hook);
+    struct cc__wait *chain = NULL, *next;
+    cc__chan_lock(c);
+    if (c->rx.first != NULL && only_waits(c, NULL)) {
+        for (struct cc__wait *w = c->rx.first; w != NULL; w = next) {
+            next = w->node.next == NULL ? NULL : CC__CONTAINER_OF(w->node.next, struct cc__wait, node);
+            if (!is_inside(c, w->task)) continue;
+            cc__waitlist_remove(&c->rx, w);
+            if (cc__wait_claim(w)) chain = chain_add(w, -EDEADLK, chain);
+        }
+        note_list(&c->rx);
+    }
+    cc__chan_unlock(c);
+    return chain;
+}
+
+static void chan_at_end(struct cc__nursery_hook *h) {
+    cc_chan *c = CC__CONTAINER_OF(h, cc_chan, hook);
+    cc__chan_lock(c);
+    c->closer = NULL;
+    cc__chan_unlock(c);
+    cc_channel_close(c);
+}
+
+int cc_channel_close_with(cc_chan *c, struct cc_nursery *n) {
+    if (c == NULL || n == NULL) return -EINVAL;
+    check_alive(c);
+    cc__chan_lock(c);
+    bool free_yet = c->closer == NULL;
+    if (free_yet) {
+        c->closer = n;
+        c->hook = (struct cc__nursery_hook){.at_end = chan_at_end, .all_wait = chan_all_wait, .wake = wake_chain};
+    }
+    cc__chan_unlock(c);
+    if (free_yet) cc__nursery_add_hook(n, &c->hook);
+    return free_yet ? 0 : -EBUSY;
 }
 
 /* ---- one attempt, with the lock ---- */
@@ -333,6 +411,10 @@ static inline __attribute__((always_inline)) int chan_slow(cc_chan *c, enum dire
         int rc = d == SEND ? cc__chan_send_locked(c, elem, &m) : cc__chan_recv_locked(c, elem, &m);
         struct cc__task *self = NULL;
         if (rc == -EAGAIN && waits && (self = cc__self()) == NULL) rc = -ENOMEM;
+        if (CC__UNLIKELY(c->closer != NULL) && self != NULL && d == RECV && is_inside(c, self) && only_waits(c, self)) {
+            rc = -EDEADLK;
+            self = NULL;
+        }
         if (self == NULL) {
             if (CC__TRACING(CC__LOG_CHAN_MORE))
                 cc__event_chan(d == SEND ? "sends to" : "receives from", c, c->name,

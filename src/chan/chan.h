@@ -36,6 +36,7 @@
 
 #include "../base/atomic.h"
 #include "../base/base.h"
+#include "../sched/sched.h"
 #include "../task/wait.h"
 
 /* Of the words head and tail: a count above, and this. */
@@ -74,6 +75,8 @@ struct cc_chan {
         char *elems;
         size_t room, first, count; /* in elements */
     } heap;
+    struct cc_nursery *closer; /* whose end closes it, or NULL: guarded by the lock */
+    struct cc__nursery_hook hook;
     _Atomic size_t heap_len; /* its count.  W: with the lock.  R: anyone, as a hint */
 };
 

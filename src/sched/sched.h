@@ -382,6 +382,18 @@ void cc__cancel_pass_on(struct cc__task *self);
 
 /* Of the layers above: nurseries, and the runtime that starts itself. */
 struct cc_nursery;
+/* What ends with a nursery: at_end is called when its children have, before its owner goes on; all_wait, with its lock,
+ * when fewer are left that could do something: it returns a chain of claimed waits, for `wake`, without the lock. */
+struct cc__nursery_hook {
+    struct cc__nursery_hook *next;
+    void (*at_end)(struct cc__nursery_hook *h);
+    struct cc__wait *(*all_wait)(struct cc__nursery_hook *h);
+    void (*wake)(struct cc__wait *chain);
+};
+void cc__nursery_add_hook(struct cc_nursery *n, struct cc__nursery_hook *h);
+struct cc__task *cc__nursery_owner(const struct cc_nursery *n);
+/* Its children that have not ended; and whether its owner waits for them. */
+size_t cc__nursery_live(struct cc_nursery *n, bool *owner_waits);
 int cc__nursery_cancelled(const struct cc_nursery *n); /* 0, or a negative code */
 void cc__nursery_cancel(struct cc_nursery *n, int code);
 void cc__nursery_children_ended(struct cc_nursery *n, size_t count); /* well, and without being listed */

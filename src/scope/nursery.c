@@ -194,6 +194,46 @@ void cc_nursery_collect(cc_nursery *n) {
     n->priv_flags |= FLAG_COLLECT;
 }
 
+/* ---- what ends with it ---- */
+
+static struct cc__nursery_hook *_Atomic *hooks_of(cc_nursery *n) {
+    return (struct cc__nursery_hook * _Atomic *)(void *)&n->priv_hooks;
+}
+static _Atomic int *owner_waits_of(cc_nursery *n) {
+    return (_Atomic int *)(void *)&n->priv_owner_waits;
+}
+
+void cc__nursery_add_hook(cc_nursery *n, struct cc__nursery_hook *h) {
+    cc__waitlist_lock(waiters_of(n));
+    h->next = cc__load_relaxed(hooks_of(n));
+    cc__store_relaxed(hooks_of(n), h); /* children that end look at it with the lock, or go without */
+    cc__waitlist_unlock(waiters_of(n));
+}
+
+struct cc__task *cc__nursery_owner(const cc_nursery *n) {
+    return n->priv_scope.owner;
+}
+
+size_t cc__nursery_live(cc_nursery *n, bool *owner_waits) {
+    *owner_waits = cc__load_relaxed(owner_waits_of(n)) != 0;
+    return cc__load_relaxed(live_of(n));
+}
+
+/* With the lock: one less is left that could do something. The first hook that has somebody to wake, and whom. */
+static struct cc__nursery_hook *hooks_look(cc_nursery *n, struct cc__wait **chain) {
+    for (struct cc__nursery_hook *h = cc__load_relaxed(hooks_of(n)); h != NULL; h = h->next)
+        if ((*chain = h->all_wait(h)) != NULL) return h;
+    return NULL;
+}
+
+static void hooks_end(cc_nursery *n) {
+    struct cc__nursery_hook *next = cc__load_relaxed(hooks_of(n));
+    for (struct cc__nursery_hook *h = next; h != NULL; h = next) {
+        next = h->next; /* it may be gone */
+        h->at_end(h);
+    }
+}
+
 /* ---- children ---- */
 
 void cc__nursery_list(struct cc__task *self) {
@@ -239,7 +279,9 @@ static void count_out_and_unlock(cc_nursery *n, size_t count, cc_nursery *inner)
     uint32_t generation = 0;
     /* [NS2] acquire: what those did that were counted out before is the owner's to see, through the lock. */
     bool last = cc__sub_acq_rel(live_of(n), count) == count;
-    struct cc__wait *w = last ? cc__waitlist_take_first(waiters_of(n)) : NULL;
+    struct cc__wait *w = last ? cc__waitlist_take_first(waiters_of(n)) : NULL, *chain = NULL;
+    struct cc__nursery_hook *hook = w == NULL ? hooks_look(n, &chain) : NULL;
+    void (*wake)(struct cc__wait *) = hook == NULL ? NULL : hook->wake;
     if (w != NULL) {
         waiter = w->task;
         generation = cc__task_generation(cc__load_relaxed(&waiter->control));
@@ -248,6 +290,7 @@ static void count_out_and_unlock(cc_nursery *n, size_t count, cc_nursery *inner)
     cc__waitlist_unlock(waiters_of(n));
     cancel_inner(inner); /* pinned: they do not need this one */
     if (waiter != NULL) cc__unpark(waiter, generation);
+    if (wake != NULL) wake(chain);
 }
 
 static void child_end(cc_nursery *n, struct cc__task *t, int rc) {
@@ -259,7 +302,7 @@ static void child_end(cc_nursery *n, struct cc__task *t, int rc) {
 
 void cc__nursery_children_ended(cc_nursery *n, size_t count) {
     size_t live = cc__load_relaxed(live_of(n));
-    while (live > count)                                              /* E1 */
+    while (live > count && cc__load_relaxed(hooks_of(n)) == NULL)     /* E1 */
         if (cc__cas_acq_rel(live_of(n), &live, live - count)) return; /* [NS2] release: for who counts out the last */
     cc__waitlist_lock(waiters_of(n));
     count_out_and_unlock(n, count, NULL);
@@ -336,14 +379,22 @@ int cc_nursery_spawn(cc_nursery *n, int (*fn)(void *), const void *args, size_t 
 static bool wait_register(cc_nursery *n, struct cc__wait *w) {
     cc__waitlist_lock(waiters_of(n));
     bool wait = cc__load_relaxed(live_of(n)) > 0;
-    if (wait) cc__waitlist_append(waiters_of(n), w);
+    struct cc__wait *chain = NULL;
+    struct cc__nursery_hook *hook = NULL;
+    if (wait) {
+        cc__waitlist_append(waiters_of(n), w);
+        cc__store_relaxed(owner_waits_of(n), 1);
+        hook = hooks_look(n, &chain);
+    }
     cc__waitlist_unlock(waiters_of(n));
+    if (hook != NULL) hook->wake(chain);
     return wait;
 }
 
 /* What its wait returns; its last child has left it once this has the lock. */
 static int wait_result(cc_nursery *n) {
     cc__waitlist_lock(waiters_of(n));
+    cc__store_relaxed(owner_waits_of(n), 0);
     int rc = n->priv_error != 0 ? n->priv_error : cc__load_relaxed(cancelled_of(n));
     cc__waitlist_unlock(waiters_of(n));
     return rc;
@@ -394,6 +445,7 @@ int cc_nursery_wait_cancellable(cc_nursery *n) {
         int code = cc__cancel_code(self);
         if (code == 0) continue;
         cc__cancel_pass_on(self); /* its children are told now, not when it waits next */
+        cc__store_relaxed(owner_waits_of(n), 0);
         return cc__nursery_cancelled(n) != 0 ? wait_result(n) : code;
     }
 }
@@ -405,6 +457,7 @@ void cc_priv_nursery_leave(void *nursery) {
     cc__waitlist_unlock(waiters_of(n));
     cancel_inner(inner);
     (void)cc_nursery_wait(n);
+    if (cc__load_relaxed(hooks_of(n)) != NULL) hooks_end(n);
     nursery_unlink(n);
     cc_priv_scope_leave(&n->priv_scope);
 }

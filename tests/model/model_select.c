@@ -159,7 +159,7 @@ static void check(void) {
         all_sent += sent[i];
         all_received += received[i];
     }
-    mc_outcome("%d %d %d", codes[0], codes[1], codes[2]);
+    mc_outcome("%d,%d,%d", codes[0], codes[1], codes[2]);
     for (int i = 0; i < 2; i++) {
         struct cc_chan *c = chans[i];
         mc_assert(c->rx.first == NULL && c->tx.first == NULL && cc__load_relaxed(&c->rx.mark) == 0);
@@ -171,7 +171,7 @@ static void check(void) {
 }
 
 const struct mc_scenario mc_scenarios[] = {
-    {"receive of two, one sends", setup, {selects_receives, sends_to_second}, check, .outcomes = "1 0 0"},
+    {"receive of two, one sends", setup, {selects_receives, sends_to_second}, check, .outcomes = "1,0,0"},
     {"receive of two, both send", setup, {selects_receives, selects_sends}, check},
     {"selects that may meet twice", setup, {selects_receive_or_send, selects_send_or_receive}, check},
     {"select, closed", setup, {selects_receives, closes_first}, check},
@@ -183,9 +183,9 @@ const struct mc_scenario mc_scenarios[] = {
      {selects_receives, sends_to_first, cancels},
      check,
      .full = true},
-    {"two selects, one sender",
+    {"two selects, two senders",
      setup,
-     {selects_receives, selects_receive_or_send, sends_to_first},
+     {selects_receives, selects_receives, sends_to_first, sends_to_second},
      check,
      .full = true},
     {0},
