@@ -233,7 +233,9 @@ static void sleep_deeply(uint32_t bell) {
     cc__lock_take(&monitor.lock);
     bool idle = all_idle(), deadlock = false;
     cc__lock_drop(&monitor.lock);
-    if (idle && !wait_for_bell(bell, cc__now_ns() + GRACE_NS)) {
+    if (!idle) { /* somebody is awake, or the express is there, which never counts as idle: soon again */
+        cc__futex_wait(&monitor.bell, bell, cc__now_ns() + QUIET_NS);
+    } else if (!wait_for_bell(bell, cc__now_ns() + GRACE_NS)) {
         cc__lock_take(&monitor.lock);
         deadlock = cc__deadlock_check(monitor.runtimes);
         cc__lock_drop(&monitor.lock);
