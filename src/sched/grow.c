@@ -91,20 +91,24 @@ unsigned cc__grow(struct cc__runtime *rt, unsigned count, const char *why) {
     return started;
 }
 
-static void give_ring(struct cc__worker *w, struct cc__runq *q, int lane) {
-    for (struct cc__task *t; (t = cc__runq_pop(q)) != NULL;) cc__inject_push_many(&w->runtime->inject, lane, &t, 1);
+static bool give_ring(struct cc__worker *w, struct cc__runq *q, int lane) {
+    bool any = false;
+    for (struct cc__task *t; (t = cc__runq_pop(q)) != NULL; any = true)
+        cc__inject_push_many(&w->runtime->inject, lane, &t, 1);
+    return any;
 }
 
-/* Everything it has is everybody's from now on. */
-static void give_away(struct cc__worker *w) {
+/* Everything it has is everybody's from now on. Whether there was something. */
+static bool give_away(struct cc__worker *w) {
     struct cc__inject *inject = &w->runtime->inject;
-    struct cc__task *t = w->next;
+    struct cc__task *next = w->next;
     w->next = NULL;
+    if (next != NULL) cc__inject_push(inject, next);
+    struct cc__task *t = cc__load_relaxed(&w->lifo);
+    if (t != NULL) t = cc__xchg_acq_rel(&w->lifo, NULL); /* [RQ3] acquire: a thief may have been quicker; then NULL */
     if (t != NULL) cc__inject_push(inject, t);
-    t = cc__load_relaxed(&w->lifo) == NULL ? NULL : cc__xchg_acq_rel(&w->lifo, NULL); /* [RQ3] acquire: or a thief's */
-    if (t != NULL) cc__inject_push(inject, t);
-    give_ring(w, &w->begun, CC__LANE_BEGUN);
-    give_ring(w, &w->fresh, CC_PRIORITY_NORMAL);
+    bool begun = give_ring(w, &w->begun, CC__LANE_BEGUN), fresh = give_ring(w, &w->fresh, CC_PRIORITY_NORMAL);
+    return next != NULL || t != NULL || begun || fresh;
 }
 
 static bool steps_down(struct cc__worker *w) {
@@ -116,10 +120,13 @@ static bool steps_down(struct cc__worker *w) {
 
 bool cc__grow_pick(struct cc__worker *w, struct cc__task **t) {
     if (!w->express && !steps_down(w)) return false;
+    struct cc__inject *inject = &w->runtime->inject;
     w->until_look = 1; /* this is asked each time */
-    give_away(w);
-    *t = w->express ? cc__inject_take(&w->runtime->inject, CC__LANE_BEGUN) : NULL;
-    if (w->retiring) cc__idle_notify(w->runtime);
+    bool gave = give_away(w);
+    *t = w->express ? cc__inject_take(inject, CC__LANE_BEGUN) : NULL;
+    /* Somebody is woken for what it does not take itself. Those who were told of it when it was made ready may have
+     * looked for it where it was no more, and where it was not yet, and sleep. */
+    if (gave && !cc__inject_empty(inject)) cc__idle_notify(w->runtime);
     return true;
 }
 
