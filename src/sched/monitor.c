@@ -153,6 +153,7 @@ static struct survey survey(struct cc__runtime *rt, int64_t now) {
     unsigned count = cc__worker_count(rt);
     for (unsigned i = 0; i < count; i++) survey_worker(rt, i, &now, &s);
     s.running = cc__load_relaxed(&rt->growth.running) - s.express;
+    cc__fence_full(); /* [ID1] P2 for what was moved: who goes to sleep sees it where it is now, or is seen here */
     s.idle = (unsigned)cc__bits_count(&rt->idle);
     if (cc__steal_queued(rt)) s.waiting = true;
     return s;
