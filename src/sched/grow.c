@@ -13,7 +13,8 @@
  *
  * The express. Where all workers compute, what was begun and is ready again would wait for one of them to end. One
  * more worker is there for such tasks alone: new ones cannot take it. It gives away whatever else its tasks make
- * ready, sleeps apart from the others, and is woken by the monitor when something waits in the lane of the begun.
+ * ready, and wakes somebody for that, sleeps apart from the others, and is woken by the monitor when something waits in
+ * the lane of the begun.
  *
  * Prev: sched/idle.c  Next: sched/monitor.c */
 #include "sched.h"
