@@ -25,7 +25,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { CHAN_ALIVE = 0x63686e21, HEAP_FIRST = 16 };
+enum { HEAP_FIRST = 16 };
 
 /* ---- create, destroy ---- */
 
@@ -71,7 +71,7 @@ int cc_channel_create_with(cc_chan **out, size_t elem_bytes, const cc_chan_attr 
     cc_chan *c = aligned_alloc(CC__FALSE_SHARING, cc__align_up(sizeof *c, CC__FALSE_SHARING));
     if (c == NULL) return -ENOMEM;
     memset(c, 0, sizeof *c);
-    c->alive = CHAN_ALIVE;
+    c->alive = CC__CHAN_ALIVE;
     c->elem_bytes = elem_bytes;
     c->overflow = attr->overflow;
     c->unbounded = attr->unbounded != 0;
@@ -94,7 +94,7 @@ int cc_channel_create(cc_chan **out, size_t elem_bytes, size_t capacity) {
 static CC__COLD CC__NORETURN void chan_is_dead(const cc_chan *c) {
     char line[120] = "a channel that was destroyed is used";
     struct cc__text text = cc__text_on(line, sizeof line - 1);
-    if (c->alive == ~(uint32_t)CHAN_ALIVE && c->name != NULL) {
+    if (c->alive == ~(uint32_t)CC__CHAN_ALIVE && c->name != NULL) {
         cc__text_str(&text, "channel \"");
         cc__text_str(&text, c->name);
         cc__text_str(&text, "\" was destroyed and is used");
@@ -104,7 +104,7 @@ static CC__COLD CC__NORETURN void chan_is_dead(const cc_chan *c) {
 }
 
 static inline void check_alive(const cc_chan *c) {
-    if (CC__UNLIKELY(c->alive != CHAN_ALIVE)) chan_is_dead(c);
+    if (CC__UNLIKELY(c->alive != CC__CHAN_ALIVE)) chan_is_dead(c);
 }
 
 /* In dev builds the last few that were destroyed are kept, so that using one is told by its name. */
@@ -127,7 +127,7 @@ void cc_channel_destroy(cc_chan *c) {
     CC_CHECK(c->rx.first == NULL && c->tx.first == NULL && c->ends.first == NULL,
              "a channel is destroyed while somebody waits on it");
     CC_CHECK(c->closer == NULL, "a channel is destroyed before the nursery whose end closes it");
-    c->alive = ~(uint32_t)CHAN_ALIVE;
+    c->alive = ~(uint32_t)CC__CHAN_ALIVE;
     cc__waitlist_unlock(&c->rx);
     c = bury(c);
     if (c != NULL) chan_free(c);

@@ -42,6 +42,8 @@
 /* Of the words head and tail: a count above, and this. */
 enum { CC__CHAN_FROZEN = 1, CC__CHAN_ONE = 2 };
 
+enum { CC__CHAN_ALIVE = 0x63686e21 };
+
 struct cc__cell {
     _Atomic uint64_t
         turn; /* n: free for the n-th value; n + 1: the n-th value is in.  W: who claimed it.  [CH1] [CH2] */
@@ -57,7 +59,7 @@ struct cc_chan {
     int overflow;   /* CC_OVERFLOW_* */
     bool unbounded; /* its values are in `heap` */
     bool always;    /* frozen, even when it is not closed */
-    uint32_t alive; /* CHAN_ALIVE, until it is destroyed */
+    uint32_t alive; /* CC__CHAN_ALIVE, until it is destroyed */
 
     _Atomic uint64_t tail __attribute__((aligned(CC__FALSE_SHARING))); /* W: senders by CAS; frozen: with the lock */
     _Atomic uint64_t head_seen; /* a count that the head has passed.  W, R: senders */

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* What models of channels share: to be included once, by a model that has
+ *     Sources: src/chan/chan.c src/sched/park.c src/sched/cancel.c src/task/state.c src/task/wait.c ...
+ *     Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave */
+#ifndef CCMC_CHANS_H
+#define CCMC_CHANS_H
+
+#include "base/env.h"
+#include "chan/chan.h"
+
+#include "around.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int sent[MC_THREADS], received[MC_THREADS], codes[MC_THREADS];
+
+/* Of no matter, or never called. */
+void cc__env_read(void) {
+}
+void cc__finish_tell(struct cc__worker *w) {
+    (void)w;
+}
+struct cc__task *cc__task_alloc(struct cc__task_cache *cache) {
+    (void)cache;
+    return NULL;
+}
+void cc__task_free(struct cc__task_cache *cache, struct cc__task *t) {
+    (void)cache, (void)t;
+}
+int cc__nursery_cancelled(const struct cc_nursery *n) {
+    (void)n;
+    return 0;
+}
+void cc__nursery_list(struct cc__task *self) {
+    (void)self;
+}
+void cc__nursery_cancel(struct cc_nursery *n, int code) {
+    (void)n, (void)code;
+}
+void cc__nursery_add_hook(struct cc_nursery *n, struct cc__nursery_hook *h) {
+    (void)n, (void)h;
+}
+struct cc__task *cc__nursery_owner(const struct cc_nursery *n) {
+    (void)n;
+    return NULL;
+}
+size_t cc__nursery_live(struct cc_nursery *n, bool *owner_waits) {
+    (void)n;
+    *owner_waits = false;
+    return 0;
+}
+
+/* A channel for letters, as chan.c makes one; with two cells, whatever its capacity. */
+static struct cc_chan *channel(size_t capacity) {
+    struct cc_chan *c = malloc(sizeof *c);
+    memset(c, 0, sizeof *c);
+    c->alive = CC__CHAN_ALIVE;
+    c->elem_bytes = sizeof(int *);
+    c->capacity = capacity;
+    c->always = capacity == 0;
+    if (c->always) {
+        cc__chan_freeze(c);
+        return c;
+    }
+    c->mask = 1;
+    c->cell_bytes = sizeof(struct cc__cell) + sizeof(int *);
+    c->cells = malloc(2 * c->cell_bytes);
+    for (size_t i = 0; i < 2; i++)
+        cc__store_relaxed(&((struct cc__cell *)(void *)(c->cells + i * c->cell_bytes))->turn, i);
+    return c;
+}
+
+/* A value is a number that tells who sent it, on the heap: who receives it reads what its sender wrote, and frees it. */
+static int *letter(void) {
+    int *l = malloc(sizeof *l);
+    *l = 1 << mc_self();
+    return l;
+}
+
+/* What is left in it counts as received; and it is gone. */
+static int empty_and_free(struct cc_chan *c) {
+    int sum = 0;
+    mc_assert(c->rx.first == NULL && c->tx.first == NULL && c->ends.first == NULL);
+    mc_assert(cc__load_relaxed(&c->rx.mark) == 0 && cc__load_relaxed(&c->tx.mark) == 0);
+    for (int *l; cc_channel_try_recv(c, &l) == 0; free(l)) sum += *l;
+    free(c->cells);
+    free(c);
+    return sum;
+}
+
+static void accepted_is_received(int left) {
+    int balance = left;
+    for (int i = 0; i < MC_THREADS; i++) balance += received[i] - sent[i];
+    mc_assert(balance == 0);
+    mc_outcome("%d,%d,%d,%d", codes[0], codes[1], codes[2], codes[3]);
+}
+
+/* Thread 0, as runtime/shutdown.c cancels. */
+static void cancels(void) {
+    struct cc__task *t = &mine[0].task;
+    cc__store_release(&rt.cancelled, 1);
+    cc__fence_full();
+    cc__state_set_cancel(t);
+    cc__wait_cancel(t);
+    cc__unpark(t, 0);
+}
+
+#endif /* CCMC_CHANS_H */
