@@ -401,38 +401,40 @@ static const char *notified(int rc) {
 
 enum direction { SEND, RECV };
 
-/* The slow path of both. `waits`: it may. */
-static inline __attribute__((always_inline)) int chan_slow(cc_chan *c, enum direction d, void *elem, bool waits) {
+/* It need not wait, or must not. */
+static inline int chan_through(cc_chan *c, enum direction d, int rc, struct cc__meet *m) {
+    size_t bytes = c->elem_bytes;
+    if (CC__TRACING(CC__LOG_CHAN_MORE))
+        cc__event_chan(d == SEND ? "sends to" : "receives from", c, c->name, rc == 0 ? "at once" : "not at once");
+    cc__chan_unlock(c);
+    if (rc != 0) return rc;
+    cc__chan_meet(m, bytes);
+    cc__run_completed();
+    return 0;
+}
+
+/* The slow path of both: it begins a wait, so that the lock that it takes anyway is the fence between that and the
+ * look whether it is cancelled; and then need not wait, perhaps. */
+static inline __attribute__((always_inline)) int chan_slow(cc_chan *c, enum direction d, void *elem) {
+    struct cc__task *self = cc__self_here();
+    if (CC__UNLIKELY(self == NULL)) return -ENOMEM;
     for (;;) {
         struct cc__meet m;
         struct cc__wait w;
-        size_t bytes = c->elem_bytes;
-        cc__chan_lock(c);
-        int rc = d == SEND ? cc__chan_send_locked(c, elem, &m) : cc__chan_recv_locked(c, elem, &m);
-        struct cc__task *self = NULL;
-        if (rc == -EAGAIN && waits && (self = cc__self()) == NULL) rc = -ENOMEM;
-        if (CC__UNLIKELY(c->closer != NULL) && self != NULL && d == RECV && is_inside(c, self) && only_waits(c, self)) {
-            rc = -EDEADLK;
-            self = NULL;
-        }
-        if (self == NULL) {
-            if (CC__TRACING(CC__LOG_CHAN_MORE))
-                cc__event_chan(d == SEND ? "sends to" : "receives from", c, c->name,
-                               rc == 0 ? "at once" : "not at once");
-            cc__chan_unlock(c);
-            if (rc != 0) return rc;
-            cc__chan_meet(&m, bytes);
-            cc__run_completed();
-            return 0;
-        }
-        struct cc__waitlist *list = d == SEND ? &c->tx : &c->rx;
         cc__wait_begin(&w, self, CC__BY_CANCEL, c, d == SEND ? "send" : "receive");
         w.value = elem;
+        cc__fence_before_lock(); /* [CN1] W3, see sched/cancel.c */
+        cc__chan_lock(c);
+        int rc = d == SEND ? cc__chan_send_locked(c, elem, &m) : cc__chan_recv_locked(c, elem, &m);
+        if (CC__UNLIKELY(c->closer != NULL) && rc == -EAGAIN && d == RECV && is_inside(c, self) && only_waits(c, self))
+            rc = -EDEADLK;
+        if (rc != -EAGAIN) return chan_through(c, d, rc, &m);
+        struct cc__waitlist *list = d == SEND ? &c->tx : &c->rx;
         cc__chan_append(list, &w);
         cc__waitlist_unlock(&c->rx);
         if (CC__TRACING(CC__LOG_CHAN))
             cc__event_chan(d == SEND ? "waits to send to" : "waits to receive from", c, NULL, NULL);
-        rc = cc__wait_cancellable_here(&w, CC__NEVER);
+        rc = cc__wait_cancellable_here(&w, CC__NEVER, true);
         if (CC__TRACING(CC__LOG_CHAN)) cc__event_chan(d == SEND ? "sends to" : "receives from", c, NULL, notified(rc));
         if (CC__LIKELY(rc == 0)) return 0;
         if (rc == -EPIPE) return (int)w.tag;
@@ -441,30 +443,63 @@ static inline __attribute__((always_inline)) int chan_slow(cc_chan *c, enum dire
     }
 }
 
+/* Meet the first of a list, which is in the other's frame: hand a value over, or take it. False: there is none; it looked
+ * as if there was. */
+static inline __attribute__((always_inline)) bool chan_met(cc_chan *c, enum direction d, void *elem) {
+    struct cc__waitlist *list = d == SEND ? &c->rx : &c->tx;
+    if (cc__load_relaxed(&list->mark) == 0 || CC__TRACING(CC__LOG_CHAN_MORE)) return false;
+    size_t bytes = c->elem_bytes;
+    cc__waitlist_lock(&c->rx);
+    struct cc__wait *w = list->first; /* if there is one, it is frozen, and not closed */
+    if (CC__UNLIKELY(w == NULL || !cc__wait_claim(w))) {
+        cc__waitlist_unlock(&c->rx);
+        return false;
+    }
+    cc__waitlist_remove(list, w);
+    note_list(list);
+    if (!c->always) cc__chan_thaw(c);
+    cc__waitlist_unlock(&c->rx);
+    cc__elem_copy(d == SEND ? w->value : elem, d == SEND ? elem : w->value, bytes);
+    cc__wake_claimed(w, CC__MATCHED);
+    cc__run_completed();
+    return true;
+}
+
 static CC__NOINLINE int send_slow(cc_chan *c, const void *elem) {
-    return chan_slow(c, SEND, (void *)(uintptr_t)elem, true); /* it is only read */
+    void *value = (void *)(uintptr_t)elem; /* it is only read */
+    return chan_met(c, SEND, value) ? 0 : chan_slow(c, SEND, value);
 }
 static CC__NOINLINE int recv_slow(cc_chan *c, void *elem) {
-    return chan_slow(c, RECV, elem, true);
+    return c->capacity == 0 && chan_met(c, RECV, elem) ? 0 : chan_slow(c, RECV, elem);
 }
 static CC__NOINLINE int try_slow(cc_chan *c, enum direction d, void *elem) {
-    return chan_slow(c, d, elem, false);
+    struct cc__meet m;
+    cc__chan_lock(c);
+    int rc = d == SEND ? cc__chan_send_locked(c, elem, &m) : cc__chan_recv_locked(c, elem, &m);
+    return chan_through(c, d, rc, &m);
+}
+
+static CC__NOINLINE int send_ring(cc_chan *c, const void *elem) {
+    if (CC__UNLIKELY(cc__ring_put(c, elem) != CC__RING_DONE)) return send_slow(c, elem);
+    cc__run_completed();
+    return 0;
+}
+static CC__NOINLINE int recv_ring(cc_chan *c, void *elem) {
+    if (CC__UNLIKELY(cc__ring_take(c, elem) != CC__RING_DONE)) return recv_slow(c, elem);
+    cc__run_completed();
+    return 0;
 }
 
 int cc_channel_send(cc_chan *c, const void *elem) {
     if (CC__UNLIKELY(c == NULL)) return -EINVAL;
     check_alive(c);
-    if (CC__UNLIKELY(cc__ring_put(c, elem) != CC__RING_DONE)) return send_slow(c, elem);
-    cc__run_completed();
-    return 0;
+    return c->always ? send_slow(c, elem) : send_ring(c, elem);
 }
 
 int cc_channel_recv(cc_chan *c, void *elem) {
     if (CC__UNLIKELY(c == NULL)) return -EINVAL;
     check_alive(c);
-    if (CC__UNLIKELY(cc__ring_take(c, elem) != CC__RING_DONE)) return recv_slow(c, elem);
-    cc__run_completed();
-    return 0;
+    return c->always ? recv_slow(c, elem) : recv_ring(c, elem);
 }
 
 int cc_channel_try_send(cc_chan *c, const void *elem) {

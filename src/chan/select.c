@@ -246,7 +246,7 @@ static int select_wait(struct select *s, struct cc__task *self) {
         append_nodes(s);
         unlock_all(s);
         if (CC__TRACING(CC__LOG_CHAN)) cc__event_chan("waits in a select", NULL, NULL, NULL);
-        rc = cc__wait_cancellable_here(&s->nodes[0], s->deadline_ns);
+        rc = cc__wait_cancellable_here(&s->nodes[0], s->deadline_ns, false);
         if (CC__TRACING(CC__LOG_CHAN)) say_decided(s, rc);
         if (rc == 0 || rc == -EPIPE) return decided(s, rc);
         leave_all(s, s->count);

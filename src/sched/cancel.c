@@ -30,17 +30,6 @@
 
 #include <errno.h>
 
-/* Whether a nursery in this chain, up to the first shield, is cancelled; at its top is the runtime, the root nursery
- * of all its tasks. */
-static bool chain_cancelled(const struct cc__task *self, const cc_priv_scope *s) {
-    for (; s != NULL; s = s->up) {
-        if (s->kind == CC__SCOPE_SHIELD) return false;
-        if (s->kind == CC__SCOPE_NURSERY && cc__nursery_cancelled((const cc_nursery *)(const void *)s) != 0)
-            return true;
-    }
-    return self->runtime != NULL && cc__load_acquire(&self->runtime->cancelled) != 0; /* [CN2] */
-}
-
 /* Whether the deadline that passed is the task's own scope's, not the one its nursery inherited. */
 static bool deadline_is_own(const struct cc__task *self, int64_t now) {
     const cc_priv_scope *base = self->nursery == NULL ? NULL : &self->nursery->priv_scope;
@@ -52,7 +41,7 @@ static bool deadline_is_own(const struct cc__task *self, int64_t now) {
 
 int cc__cancel_code(const struct cc__task *self) {
     const cc_priv_scope *s = self->scope;
-    if (chain_cancelled(self, s)) return -ECANCELED;
+    if (cc__chain_cancelled(self, s)) return -ECANCELED;
     if (s == NULL || s->deadline_ns == CC__NEVER) return 0;
     int64_t now = cc__now_ns();
     if (now < s->deadline_ns) return 0;
@@ -66,7 +55,7 @@ int cc_cancelled(void) {
 
 void cc__cancel_pass_on(struct cc__task *self) {
     for (cc_priv_scope *s = self->scope; s != NULL && s->owner == self; s = s->up)
-        if (s->kind == CC__SCOPE_NURSERY && chain_cancelled(self, s->up))
+        if (s->kind == CC__SCOPE_NURSERY && cc__chain_cancelled(self, s->up))
             cc__nursery_cancel((cc_nursery *)(void *)s, -ECANCELED);
 }
 
@@ -99,5 +88,5 @@ int cc__cancel_decode(const struct cc__wait *w, enum cc__outcome outcome, int64_
 }
 
 int cc__wait_cancellable(struct cc__wait *w, int64_t deadline_ns) {
-    return cc__wait_cancellable_here(w, deadline_ns);
+    return cc__wait_cancellable_here(w, deadline_ns, false);
 }

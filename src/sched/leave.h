@@ -42,7 +42,7 @@ static inline void cc__park(struct cc__task *self, uintptr_t waits_for) {
 }
 
 /* Wait until a wait is decided. */
-static inline enum cc__outcome cc__wait_for_ever(struct cc__wait *w) {
+static inline __attribute__((always_inline)) enum cc__outcome cc__wait_for_ever(struct cc__wait *w) {
     struct cc__task *self = w->task;
     enum cc__outcome outcome;
     while ((outcome = cc__wait_outcome(w)) == CC__PENDING) {
@@ -62,10 +62,39 @@ static inline void cc__run_completed(void) {
         cc__run_operation();
 }
 
-/* See cc__wait_cancellable(). */
-static inline int cc__wait_cancellable_here(struct cc__wait *w, int64_t deadline_ns) {
-    int rc = cc__cancel_look(w);
-    if (rc != 0) return rc;
+/* The record of whoever runs here; as cc__self(). */
+static inline struct cc__task *cc__self_here(void) {
+    const struct cc__fiber *f = cc__fiber_current();
+    if (CC__LIKELY(f != NULL && f->up == NULL && f->task != NULL)) return f->task;
+    return cc__self();
+}
+
+/* Whether a nursery in this chain, up to the first shield, is cancelled; at its top is the runtime, the root nursery
+ * of all its tasks. */
+static inline bool cc__chain_cancelled(const struct cc__task *self, const cc_priv_scope *s) {
+    for (; s != NULL; s = s->up) {
+        if (s->kind == CC__SCOPE_SHIELD) return false;
+        if (s->kind == CC__SCOPE_NURSERY && cc__nursery_cancelled((const cc_nursery *)(const void *)s) != 0)
+            return true;
+    }
+    return self->runtime != NULL && cc__load_acquire(&self->runtime->cancelled) != 0; /* [CN2] */
+}
+
+/* cc__cancel_look() for most, who are listed, have no deadline, and are not cancelled. */
+static inline int cc__cancel_look_here(struct cc__wait *w, bool fenced) {
+    struct cc__task *self = w->task;
+    const cc_priv_scope *s = self->scope;
+    if (CC__UNLIKELY((self->nursery != NULL && !self->listed) || (s != NULL && s->deadline_ns != CC__NEVER)))
+        return cc__cancel_look(w);
+    if (!fenced) cc__fence_full(); /* [CN1] W3, see cancel.c */
+    return CC__LIKELY(!cc__chain_cancelled(self, s)) ? 0 : cc__cancel_look(w);
+}
+
+/* See cc__wait_cancellable(). fenced: since the wait began there was a full fence. */
+static inline __attribute__((always_inline)) int cc__wait_cancellable_here(struct cc__wait *w, int64_t deadline_ns,
+                                                                           bool fenced) {
+    int rc = cc__cancel_look_here(w, fenced);
+    if (CC__UNLIKELY(rc != 0)) return rc;
     struct cc__task *self = w->task;
     int64_t until = deadline_ns;
     if (self->scope != NULL && self->scope->deadline_ns < until) until = self->scope->deadline_ns;

@@ -30,83 +30,38 @@
  * the waiter's flag after W4 (its frame may be gone); a change of the word when a task is taken from its queue
  * (docs/decisions/0005-active.md).
  *
- * Prev: task/task.h  Next: task/wait.c */
+ * Prev: task/state_hot.h  Next: task/wait.c */
 #include "../base/assert.h"
 #include "task.h"
-
-static uint64_t with_state(uint64_t control, enum cc__task_state state) {
-    return (control & ~CC__CONTROL_STATE) | (uint64_t)state;
-}
-
-static enum cc__task_state state_of(uint64_t control) {
-    return (enum cc__task_state)(control & CC__CONTROL_STATE);
-}
+#include "state_hot.h"
 
 void cc__state_begin(struct cc__task *t) {
     uint64_t c = cc__load_relaxed(&t->control);
-    CC_ASSERT(state_of(c) == CC__IDLE);
+    CC_ASSERT(cc__state_of(c) == CC__IDLE);
     /* [TS1] release: who holds a handle of this generation sees the record set up for it. */
-    cc__store_release(&t->control, with_state(c, CC__ACTIVE));
+    cc__store_release(&t->control, cc__with_state(c, CC__ACTIVE));
 }
 
 void cc__state_set_thread(struct cc__task *t) {
     cc__store_relaxed(&t->control, cc__load_relaxed(&t->control) | CC__CONTROL_THREAD);
 }
 
-bool cc__state_take_note(struct cc__task *t) {
-    if ((cc__load_relaxed(&t->control) & CC__CONTROL_NOTE) == 0) return false;
-    /* [TS2] acquire: pairs with the release of the unpark that set it: what it announced is seen. */
-    return (cc__and_acq_rel(&t->control, ~CC__CONTROL_NOTE) & CC__CONTROL_NOTE) != 0;
-}
-
 void cc__state_set_cancel(struct cc__task *t) {
     cc__or_acq_rel(&t->control, CC__CONTROL_CANCEL); /* [TS2] release: the cancelled scope is seen by who takes it */
 }
 
-bool cc__state_take_cancel(struct cc__task *t) {
-    if ((cc__load_relaxed(&t->control) & CC__CONTROL_CANCEL) == 0) return false;
-    return (cc__and_acq_rel(&t->control, ~CC__CONTROL_CANCEL) & CC__CONTROL_CANCEL) != 0; /* [TS2] acquire */
-}
-
-bool cc__state_park(struct cc__task *t) {
-    uint64_t c = cc__load_relaxed(&t->control), next;
-    do {
-        CC_ASSERT(state_of(c) == CC__ACTIVE);
-        next = (c & CC__CONTROL_NOTE) != 0 ? c & ~CC__CONTROL_NOTE : with_state(c, CC__PARKED);
-        /* [TS3] release: the quiet stack is seen by the unparker, and so by who runs it next; [TS2] acquire:
-         * what the unpark of a note announced is handed on, through the queue. */
-    } while (!cc__cas_weak_acq_rel(&t->control, &c, next));
-    return state_of(next) == CC__PARKED;
-}
-
 void cc__state_resume(struct cc__task *t) {
     uint64_t c = cc__load_relaxed(&t->control);
-    while (state_of(c) == CC__PARKED) /* timed out: nobody woke it */
-        if (cc__cas_weak_acq_rel(&t->control, &c, with_state(c, CC__ACTIVE))) return;
+    while (cc__state_of(c) == CC__PARKED) /* timed out: nobody woke it */
+        if (cc__cas_weak_acq_rel(&t->control, &c, cc__with_state(c, CC__ACTIVE))) return;
     cc__fence_acquire(); /* [TS2] a waker made it ACTIVE: what it wrote before is seen */
-}
-
-enum cc__unparked cc__state_unpark(struct cc__task *t, uint32_t generation) {
-    uint64_t c = cc__load_relaxed(&t->control), next;
-    do {
-        if (cc__task_generation(c) != generation) return CC__UNPARK_GONE;
-        switch (state_of(c)) {
-        case CC__PARKED: next = with_state(c, CC__ACTIVE); break;
-        case CC__ACTIVE: next = c | CC__CONTROL_NOTE; break; /* a change of nothing if it is set: ours is seen, too */
-        default: return CC__UNPARK_GONE;
-        }
-        /* [TS2] release: what the caller wrote before is seen by the task; [TS3] acquire: its stack is quiet
-         * for whoever the caller hands it to. */
-    } while (!cc__cas_weak_acq_rel(&t->control, &c, next));
-    if (state_of(c) != CC__PARKED) return CC__UNPARK_NOTED;
-    return (c & CC__CONTROL_THREAD) != 0 ? CC__UNPARK_WAKE : CC__UNPARK_QUEUE;
 }
 
 void cc__state_finish(struct cc__task *t) {
     uint64_t c = cc__load_relaxed(&t->control);
-    CC_ASSERT(state_of(c) == CC__ACTIVE);
+    CC_ASSERT(cc__state_of(c) == CC__ACTIVE);
     /* Relaxed: the joiners' lock, or the pool, hands over the result and the record. */
-    cc__store_relaxed(&t->control, with_state(c & ~CC__CONTROL_NOTE, CC__DONE));
+    cc__store_relaxed(&t->control, cc__with_state(c & ~CC__CONTROL_NOTE, CC__DONE));
 }
 
 void cc__state_free(struct cc__task *t) {

@@ -26,7 +26,7 @@
  *
  * A plain thread that waits has a record too, with no function and `thread` set: it is ACTIVE while the thread runs.
  *
- * Prev: fiber/overflow.c  Next: task/state.c */
+ * Prev: fiber/overflow.c  Next: task/state_hot.h */
 #ifndef CC__TASK_TASK_H
 #define CC__TASK_TASK_H
 
@@ -102,15 +102,15 @@ void cc__state_begin(struct cc__task *t);
 void cc__state_set_thread(struct cc__task *t);
 
 /* Eat a pending unpark of the running task. True: there was one, do not park. */
-bool cc__state_take_note(struct cc__task *t);
+CC__HOT bool cc__state_take_note(struct cc__task *t);
 
 /* Something the task runs under was cancelled; it looks when it waits next. */
 void cc__state_set_cancel(struct cc__task *t);
-bool cc__state_take_cancel(struct cc__task *t);
+CC__HOT bool cc__state_take_cancel(struct cc__task *t);
 
 /* ACTIVE to PARKED, on another stack than the task's own. False: an unpark came first; the task is still ACTIVE
  * and the caller queues it. */
-bool cc__state_park(struct cc__task *t);
+CC__HOT bool cc__state_park(struct cc__task *t);
 
 /* ACTIVE again by itself: a plain thread whose sleep ended. */
 void cc__state_resume(struct cc__task *t);
@@ -121,7 +121,7 @@ enum cc__unparked {
     CC__UNPARK_NOTED, /* it is active: it will see */
     CC__UNPARK_GONE   /* it has ended, or the record is somebody else's now */
 };
-enum cc__unparked cc__state_unpark(struct cc__task *t, uint32_t generation);
+CC__HOT enum cc__unparked cc__state_unpark(struct cc__task *t, uint32_t generation);
 
 /* ACTIVE to DONE: the result is in place. */
 void cc__state_finish(struct cc__task *t);
@@ -157,5 +157,10 @@ void *cc__local_get(const struct cc__task *t, cc_local key);
 int cc__local_set(struct cc__task *t, cc_local key, void *value);
 /* Call the destructors of a task's values and drop them: it has ended, and may still wait. */
 void cc__locals_end(struct cc__task *t);
+
+#if CC__INLINE_HOT
+#include "state_hot.h"
+#include "wait_hot.h"
+#endif
 
 #endif /* CC__TASK_TASK_H */

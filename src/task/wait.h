@@ -11,7 +11,7 @@
  * the waiter will take it, and that needs no lock: whoever claims under a list's lock may give that up first. One wait
  * may have several nodes, each on another list; `hit` tells which one it was decided by.
  *
- * Prev: task/state.c  Next: task/pool.c */
+ * Prev: task/state.c  Next: task/wait_hot.h */
 #ifndef CC__TASK_WAIT_H
 #define CC__TASK_WAIT_H
 
@@ -45,8 +45,8 @@ struct cc__waitlist {
     struct cc__wait *first, *last; /* NULL: empty, so that a zeroed list is one */
 };
 
-void cc__waitlist_lock(struct cc__waitlist *l);
-void cc__waitlist_unlock(struct cc__waitlist *l);
+CC__HOT void cc__waitlist_lock(struct cc__waitlist *l);
+CC__HOT void cc__waitlist_unlock(struct cc__waitlist *l);
 /* Aborts, in dev builds, with this word and the locks in question if the caller holds any such lock. */
 #if CCRT_ASSERT >= 1
 void cc__waitlist_none_held(const char *what);
@@ -56,29 +56,30 @@ static inline void cc__waitlist_none_held(const char *what) {
 }
 #endif
 /* With the lock held. */
-void cc__waitlist_append(struct cc__waitlist *l, struct cc__wait *w);
-void cc__waitlist_remove(struct cc__waitlist *l, struct cc__wait *w); /* harmless if it is not on it */
-struct cc__wait *cc__waitlist_take_first(struct cc__waitlist *l);
+CC__HOT void cc__waitlist_append(struct cc__waitlist *l, struct cc__wait *w);
+CC__HOT void cc__waitlist_remove(struct cc__waitlist *l, struct cc__wait *w); /* harmless if it is not on it */
+CC__HOT struct cc__wait *cc__waitlist_take_first(struct cc__waitlist *l);
 /* Lock, remove, unlock: after a wait that others than the list may have decided. */
 void cc__waitlist_leave(struct cc__waitlist *l, struct cc__wait *w);
 /* Who may decide a wait: only who takes its node off the list; or also a timer or another list; or also who cancels
  * it: that is to be followed by a full fence and a look whether it is cancelled already (cc__wait_cancellable). */
 enum cc__deciders { CC__BY_LIST, CC__BY_ANY, CC__BY_CANCEL };
 /* Begin a wait of the running task: a new epoch, pending. */
-void cc__wait_begin(struct cc__wait *w, struct cc__task *self, enum cc__deciders by, void *object, const char *reason);
+CC__HOT void cc__wait_begin(struct cc__wait *w, struct cc__task *self, enum cc__deciders by, void *object,
+                            const char *reason);
 /* Whether others than its list may decide it. */
-bool cc__wait_contested(const struct cc__wait *w);
+CC__HOT bool cc__wait_contested(const struct cc__wait *w);
 /* Decide the wait a task is in, if it is in one that allows that. True: the caller unparks it. */
 bool cc__wait_cancel(struct cc__task *t);
 /* For reports: whether a node, or the copy of what may have been one, is of the wait that t is in. */
 bool cc__wait_is_of(const struct cc__wait *copy, struct cc__task *t);
 /* How it was decided, or CC__PENDING. */
-enum cc__outcome cc__wait_outcome(const struct cc__wait *w);
+CC__HOT enum cc__outcome cc__wait_outcome(const struct cc__wait *w);
 /* Decide somebody's wait. True: it was this call that did; the caller unparks the task. */
 bool cc__wait_decide(struct cc__task *t, uint64_t epoch, enum cc__outcome outcome);
 /* The same in two steps, by one of its nodes, which is off its list by then. True: it is the caller's to settle. The
  * node, and all of the waiter's frame, may be gone once it is settled. */
-bool cc__wait_claim(struct cc__wait *w);
-void cc__wait_settle(struct cc__wait *w, enum cc__outcome outcome);
+CC__HOT bool cc__wait_claim(struct cc__wait *w);
+CC__HOT void cc__wait_settle(struct cc__wait *w, enum cc__outcome outcome);
 
 #endif /* CC__TASK_WAIT_H */

@@ -12,7 +12,7 @@
  * Sources: src/fiber/ctx_x86_64.S
  * Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave
  * Mutate: src/chan/ring.h
- * Weaken: src/task/wait.c: cc__wait_settle: store_release -> relaxed
+ * Weaken: src/task/wait_hot.h: cc__wait_settle: store_release -> relaxed
  * Break: src/chan/chan.c: cc__or_relaxed(&c->tail, CC__CHAN_FROZEN); => ;
  * Break: src/chan/chan.c: cc__or_relaxed(&c->head, CC__CHAN_FROZEN); => ;
  * Break: src/chan/chan.c: if (m->peer != NULL) cc__ring_put_frozen(c, m->peer->value); => ;

@@ -14,9 +14,9 @@
  * Define: CC__TIMER_SLOTS=64
  * Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave
  * Mutate: src/sched/park.c src/sched/run.c
- * Weaken: src/task/state.c: cc__state_park: cas_weak_acq_rel -> acquire
- * Weaken: src/task/state.c: cc__state_unpark: cas_weak_acq_rel -> acquire
- * Weaken: src/task/state.c: cc__state_unpark: cas_weak_acq_rel -> release
+ * Weaken: src/task/state_hot.h: cc__state_park: cas_weak_acq_rel -> acquire
+ * Weaken: src/task/state_hot.h: cc__state_unpark: cas_weak_acq_rel -> acquire
+ * Weaken: src/task/state_hot.h: cc__state_unpark: cas_weak_acq_rel -> release
  * Survives: thread_sleep: load_acquire -> relaxed: cc__state_resume(), which follows, has a fence
  * Break: src/sched/run.c: if (!cc__state_park(w->left_task)) cc__ready(w->left_task); => cc__state_park(w->left_task);
  * Break: src/sched/run.c: if (!cc__state_park(w->left_task)) cc__ready => if (cc__state_park(w->left_task)) cc__ready

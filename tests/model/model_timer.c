@@ -11,14 +11,14 @@
  * Sources: src/driver/timer.c src/task/wait.c src/task/state.c src/plat/thread.c src/plat/file.c src/base/assert.c
  * Sources: src/base/text.c src/plat/clock.c
  * Define: CC__TIMER_SLOTS=64
- * Mutate: src/task/wait.c
+ * Mutate: src/task/wait.c src/task/wait_hot.h
  * Break: src/driver/timer.c: if (!cc__wait_decide(task, t->epoch, CC__TIMED_OUT)) continue; => ;
  * Break: src/driver/timer.c: if (t->link != NULL) { => if (false) {
  * Break: src/driver/timer.c: t->link = NULL; => (void)t;
- * Break: src/task/wait.c: if (now >> OUTCOME_BITS != epoch || ! => if (!
- * Break: src/task/wait.c: (now & (OUTCOME_MASK | CLAIMED)) == CC__PENDING => (now & OUTCOME_MASK) == CC__PENDING
- * Break: src/task/wait.c: return cc__cas_relaxed(&t->outcome, &now, now | CLAIMED); => return true;
- * Break: src/task/wait.c: (now & CANCELLABLE) == 0) return false; => false) return false;
+ * Break: src/task/wait.c: if (now >> CC__OUTCOME_BITS != epoch || ! => if (!
+ * Break: src/task/wait_hot.h: (CC__OUTCOME_MASK | CC__OUTCOME_CLAIMED) => CC__OUTCOME_MASK
+ * Break: src/task/wait_hot.h: return cc__cas_relaxed(&t->outcome, &now, now | CC__OUTCOME_CLAIMED); => return true;
+ * Break: src/task/wait.c: (now & CC__OUTCOME_CANCELLABLE) == 0) return false; => false) return false;
  * Survives: decide: cas_acq_rel -> release: who decides learns nothing from the wait being pending; what it knows of
  *   it came with the node, by a lock
  */
