@@ -25,8 +25,9 @@
  *
  * Threads that wait. A lock that waits cannot be made before the unlock that lets it go on, so that pair is
  * no race; the race is between the two locks. Likewise any step that was waiting, disabled, when n was
- * made. Steps that were never made, because their thread waits forever or the execution was given up, have
- * races too.
+ * made, unless something after n that does not depend on n lets it go on as well: a spin loop looks at several
+ * atomics, and of two posts to a semaphore either will do; then both orders are possible. Steps that were
+ * never made, because their thread waits forever or the execution was given up, have races too.
  *
  * Values. Where one step can have several results (memory.c), all are tried before its thread counts as
  * done. A compare-and-swap that failed is a load. */
@@ -123,11 +124,22 @@ static void reverse(unsigned j, unsigned p, const struct mc__clock *past, unsign
     n->backtrack |= possible != 0 ? (mc__mask)(possible & -possible) : n->enabled;
 }
 
-/* A pair that cannot be turned round: p's step was not possible before node j's. */
-static bool fixed(unsigned j, unsigned p, const struct mc__op *op) {
+/* Whether something between node j and `end` that does not depend on node j could let a step go on that waits. */
+static bool let_go_by_another(unsigned j, const struct mc__op *op, unsigned end) {
+    const struct mc__node *n = &mc.node[j];
+    for (unsigned k = j + 1; k < end; k++) {
+        const struct mc__node *e = &mc.node[k];
+        if (n->count > e->past.t[n->tid] && mc__conflict(&e->op, op)) return true;
+    }
+    return false;
+}
+
+/* A pair that cannot be turned round: p's step was not possible before node j's, and nothing else makes it so. */
+static bool fixed(unsigned j, unsigned p, const struct mc__op *op, unsigned end) {
     const struct mc__node *n = &mc.node[j];
     if (n->op.kind == &mc__unlock && op->kind == &mc__lock) return true;
-    return mc.thread[p].last < (int)j && (n->enabled & MC__BIT(p)) == 0;
+    if (mc.thread[p].last >= (int)j || (n->enabled & MC__BIT(p)) != 0) return false;
+    return !let_go_by_another(j, op, end);
 }
 
 static void races_of(unsigned p, const struct mc__op *op, const struct mc__clock *past, unsigned end) {
@@ -135,7 +147,7 @@ static void races_of(unsigned p, const struct mc__op *op, const struct mc__clock
     for (unsigned j = end; j-- > 0;) {
         const struct mc__node *n = &mc.node[j];
         if (n->tid == p || n->count <= ordered.t[n->tid] || !mc__conflict(&n->op, op)) continue;
-        if (fixed(j, p, op)) continue;
+        if (fixed(j, p, op, end)) continue;
         mc__clock_join(&ordered, &n->past);
         reverse(j, p, past, end);
     }

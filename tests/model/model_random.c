@@ -52,6 +52,13 @@ static void if_store(uint32_t *p, const struct instruction *i) {
     if (__tsan_atomic32_load(other, __ATOMIC_RELAXED) == 0) __tsan_atomic32_store(p, i->value, __ATOMIC_RELAXED);
 }
 
+/* How often it went round is part of the outcome. */
+static int spin(uint32_t *p, const struct instruction *i) {
+    int turns = 0;
+    for (; __tsan_atomic32_load(p, i->order) == 0; turns++) mc_yield();
+    return turns;
+}
+
 /* Makes one instruction; returns what it read, or -1. */
 static int execute(const struct instruction *i) {
     uint32_t *p = &atomic[i->atomic], seen = i->expected;
@@ -65,9 +72,7 @@ static int execute(const struct instruction *i) {
     case LOCKED_ADD: locked_add(p, i, true); return -1;
     case TRY_ADD: locked_add(p, i, false); return -1;
     case IF_STORE: if_store(p, i); return -1;
-    case SPIN:
-        while (__tsan_atomic32_load(p, i->order) == 0) mc_yield();
-        return -1;
+    case SPIN: return spin(p, i);
     case SEM_WAIT: mc_sem_wait(&sem); return -1;
     case SEM_POST: mc_sem_post(&sem); return -1;
     case QUEUE_WAIT: return (int)syscall(SYS_futex, p, FUTEX_WAIT, 0, NULL, NULL, 0) + 1;
@@ -125,7 +130,7 @@ static unsigned below(unsigned n) { /* as cc__rng_below() */
 }
 
 /* What programs are made of. */
-enum flavour { WEAK, SEQ_CST, BLOCKING };
+enum flavour { WEAK, SEQ_CST, BLOCKING, WAITING };
 
 static uint8_t order_for(unsigned kind, enum flavour flavour) {
     static const uint8_t load[] = {__ATOMIC_RELAXED, __ATOMIC_ACQUIRE, __ATOMIC_SEQ_CST};
@@ -134,6 +139,7 @@ static uint8_t order_for(unsigned kind, enum flavour flavour) {
                                      __ATOMIC_SEQ_CST};
     static const uint8_t fence[] = {__ATOMIC_ACQUIRE, __ATOMIC_RELEASE, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST};
     unsigned all = flavour == SEQ_CST;
+    if (kind == FENCE && flavour == WAITING) return __ATOMIC_SEQ_CST;
     switch (kind) {
     case FENCE: return fence[below(4)];
     case LOAD:
@@ -147,7 +153,9 @@ static uint8_t order_for(unsigned kind, enum flavour flavour) {
 static struct instruction make_instruction(enum flavour flavour, unsigned atomics) {
     static const uint8_t often[] = {LOAD, LOAD, LOAD, STORE, STORE, STORE, ADD, SWAP, CAS, FENCE, FENCE};
     unsigned kind = often[below(sizeof often)];
+    static const uint8_t waits[] = {SPIN, SPIN, SPIN, SEM_WAIT, SEM_POST, QUEUE_WAIT, QUEUE_WAKE};
     if (flavour == BLOCKING && below(2) == 0) kind = LOCKED_ADD + below(INSTRUCTIONS - LOCKED_ADD);
+    if (flavour == WAITING && below(3) == 0) kind = waits[below(sizeof waits)];
     struct instruction i = {.kind = (uint8_t)kind,
                             .atomic = (uint8_t)below(atomics),
                             .order = order_for(kind, flavour),
@@ -212,26 +220,32 @@ struct sums {
     uint64_t reduced, naive, skipped;
 };
 
+/* Whether the reduced search finds what the naive one did. */
+static bool compare_reduced(const struct mc_scenario *s, const struct mc_result *naive, struct sums *sums) {
+    struct mc_result reduced = mc_explore(s, &(struct mc_options){.mode = MC_REDUCED});
+    sums->reduced += reduced.execs + reduced.pruned;
+    bool whole = naive->bug != 0 || naive->exhausted, same = naive->bug == reduced.bug;
+    if (whole && reduced.bug == 0) same = same && naive->digest == reduced.digest;
+    if (!same && whole) {
+        printf("    reduced%s: %llu outcomes, bug %u; naive: %llu outcomes, bug %u\n", s->fences ? " with .fences" : "",
+               (unsigned long long)reduced.outcomes, reduced.bug, (unsigned long long)naive->outcomes, naive->bug);
+    }
+    mc_result_fini(&reduced);
+    return same || !whole;
+}
+
 static bool compare(enum flavour flavour, struct sums *sums) {
     struct mc_scenario s = {.name = "random program", .setup = setup, .check = check};
     for (int t = 0; t < program.threads; t++) s.thread[t] = threads[t];
     struct mc_options o = {.mode = MC_NAIVE, .max_execs = NAIVE_EXECUTIONS};
     struct mc_result naive = mc_explore(&s, &o);
-    o = (struct mc_options){.mode = MC_REDUCED};
-    s.fences = flavour == WEAK; /* the naive search makes them in every order */
-    struct mc_result reduced = mc_explore(&s, &o);
-    sums->reduced += reduced.execs + reduced.pruned;
     sums->naive += naive.execs;
-    bool whole = naive.bug != 0 || naive.exhausted, same = naive.bug == reduced.bug;
-    if (whole && reduced.bug == 0) same = same && naive.digest == reduced.digest;
-    if (!whole) sums->skipped++;
-    if (!same && whole) {
-        printf("    reduced: %llu outcomes, bug %u; naive: %llu outcomes, bug %u\n",
-               (unsigned long long)reduced.outcomes, reduced.bug, (unsigned long long)naive.outcomes, naive.bug);
-    }
+    sums->skipped += naive.bug == 0 && !naive.exhausted;
+    bool same = compare_reduced(&s, &naive, sums);
+    s.fences = true; /* the naive search makes them in every order */
+    if (flavour != SEQ_CST) same = compare_reduced(&s, &naive, sums) && same;
     mc_result_fini(&naive);
-    mc_result_fini(&reduced);
-    return (same || !whole) && (flavour == BLOCKING || as_the_oracle_says(flavour == WEAK));
+    return same && (flavour >= BLOCKING || as_the_oracle_says(flavour == WEAK));
 }
 
 static int compare_many(enum flavour flavour, const struct mc_options *o) {
@@ -260,10 +274,14 @@ static int seq_cst(const struct mc_options *o) {
 static int blocking(const struct mc_options *o) {
     return compare_many(BLOCKING, o);
 }
+static int waiting(const struct mc_options *o) {
+    return compare_many(WAITING, o);
+}
 
 const struct mc_scenario mc_scenarios[] = {
     {.name = "accesses of all orders but seq_cst, all fences", .run = weak},
     {.name = "seq_cst accesses too", .run = seq_cst},
     {.name = "locks, semaphores, futexes, spin loops", .run = blocking},
+    {.name = "full fences, spin loops", .run = waiting},
     {0},
 };

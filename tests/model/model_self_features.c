@@ -318,6 +318,27 @@ static void stores_and_looks(void) {
     results[mc_self()] = (int)cc__load_relaxed(first ? &other : &word);
 }
 
+/* ---- a wait that either of two others can end ---- */
+
+static struct mc_sem sem;
+static void stores_word(void) {
+    cc__store_relaxed(&word, 1);
+    mc_sem_post(&sem);
+}
+static void stores_other(void) {
+    cc__store_relaxed(&other, 1);
+    mc_sem_post(&sem);
+}
+static void spins_after_a_look(void) {
+    results[0] = (int)cc__load_relaxed(&word);
+    for (; cc__load_relaxed(&other) == 0; results[1]++) mc_yield(); /* goes round when `word` changes, too */
+}
+static void waits_for_either(void) {
+    mc_sem_wait(&sem);
+    results[0] = (int)cc__load_relaxed(&word);
+    results[1] = (int)cc__load_relaxed(&other);
+}
+
 const struct mc_scenario mc_scenarios[] = {
     {"choices",
      choose_in_setup,
@@ -345,6 +366,16 @@ const struct mc_scenario mc_scenarios[] = {
      .outcomes = "01 10 11",
      .fences = true},
     {"fences in every order", NULL, {stores_and_looks, stores_and_looks}, results_01, .outcomes = "01 10 11"},
+    {"a spin that two can end",
+     NULL,
+     {stores_other, stores_word, spins_after_a_look},
+     results_01,
+     .outcomes = "00 01 02 10 11"},
+    {"a semaphore that two post",
+     NULL,
+     {stores_word, stores_other, waits_for_either},
+     results_01,
+     .outcomes = "01 10 11"},
     {"futex: spurious wake-ups", NULL, {sleeps, wakes}, NULL, .spurious = 2},
     {"futex: lost wake-up", NULL, {sleeps_on_another, wakes_another}, NULL, MC_DEADLOCK},
     {"futex: all ends of a timed wait",
