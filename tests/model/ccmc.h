@@ -61,6 +61,8 @@ struct mc_scenario {
     bool quiet; /* threads may wait in a futex for ever: check() is called then, too, and looks who, by mc_sleeps() */
     unsigned first; /* so many of the threads run before the others, one by one, each until it waits: one way to begin,
                      * where to try all would take too long */
+    bool alike;     /* threads with the same function do the same: they begin in their order, since any other is the
+                     * same with the names changed */
     bool fences;    /* its only seq_cst operations are fences: they need not be tried in every order (fences.c) */
     bool full;      /* takes long: run with --full only */
     bool leaks;     /* what is allocated need not be freed */
@@ -90,6 +92,10 @@ int mc_choose(int n);
 /* One turn of a spin loop: do not come back before something that was looked at since the last turn has
  * changed, and then see the change. Without it a loop that waits for another thread has no end. */
 void mc_yield(void);
+
+/* Wait until an atomic of 32 bits is not this, in one step: for a futex in scenarios that are too large with the real
+ * one. False: it timed out, as it may at any time if `timed`. */
+bool mc_await(const void *word, uint32_t not_this, bool timed);
 
 /* The number of this thread, from 0. */
 int mc_self(void);

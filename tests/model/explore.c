@@ -146,8 +146,23 @@ static void op_prepare(struct mc__op *op) {
     if (k->queue) op->object2 = (uint8_t)mc__object_at(op->queue, sizeof(uint32_t), MC__QUEUE);
 }
 
+/* Where threads that are alike have not begun, the one with the lowest number begins. That is the program in which the
+ * step that begins such a thread lets the next one begin, as if it had created it: of executions that are the same but
+ * for the names of the threads, it has one at least, and it is searched as any other. */
+static bool twin_begins(const struct mc__thread *t) {
+    if (!mc.scenario->alike || t->tid == 0 || t->count > 0 || t->body == NULL) return true;
+    return t[-1].body != t->body || t[-1].count > 0;
+}
+
+static void twin_begun(const struct mc__thread *t, const struct mc__node *n) {
+    struct mc__thread *next = &mc.thread[t->tid + 1];
+    if (!mc.scenario->alike || t->count != 1 || next->tid >= mc.threads || next->body != t->body) return;
+    mc__clock_join(&next->past, &n->past);
+    next->last = (int)mc.depth - 1;
+}
+
 static bool can_go_on(const struct mc__thread *t) {
-    return !t->done && (t->op.kind->enabled == NULL || t->op.kind->enabled(t));
+    return !t->done && twin_begins(t) && (t->op.kind->enabled == NULL || t->op.kind->enabled(t));
 }
 
 /* The first threads of a scenario that says so have the machine to themselves, one by one, each until it waits. Then
@@ -271,6 +286,7 @@ static mc__word step(struct mc__thread *t) {
     t->now.before.t[t->tid]++; /* what it does from now on is not part of what the operation published */
     t->digest = mix(mix(t->digest, (uint64_t)n->result), n->op.writes);
     mc__dpor_step(n, mc.options.mode == MC_REDUCED && mc.depth >= mc.replay);
+    twin_begun(t, n);
     return n->result;
 }
 

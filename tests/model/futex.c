@@ -15,6 +15,9 @@
  *
  * A wake does not touch the word's memory, which may be gone by then.
  *
+ * mc_await() is what all this comes to where a protocol uses it well: a wait for the word to be something else, in one
+ * step, and no wakes. For scenarios that would be too large, next to others that have the real thing.
+ *
  * Each thread has a clock of its own that only its timeouts move, to the deadline. */
 #include "internal.h"
 
@@ -30,7 +33,7 @@
 #define SECOND_NS ((int64_t)1000000000)
 #define BEGIN_NS SECOND_NS /* what clocks say at the start of an execution */
 
-static const struct mc__kind sleep_kind;
+static const struct mc__kind sleep_kind, await_kind;
 
 enum { QUEUED = 1, SLEEP_WOKEN = 0, SLEEP_TIMEOUT = 1, SLEEP_SPURIOUS = 2 };
 
@@ -44,7 +47,7 @@ static mc__word wait_apply(struct mc__thread *t, struct mc__op *op, unsigned cod
 }
 
 bool mc__in_futex(const struct mc__thread *t) {
-    return !t->done && t->op.kind == &sleep_kind;
+    return !t->done && (t->op.kind == &sleep_kind || t->op.kind == &await_kind);
 }
 
 bool mc_sleeps(int thread) {
@@ -139,7 +142,46 @@ static long futex_wake(uint32_t *word, int n, const void *pc) {
                                              .pc = pc});
 }
 
+/* ---- the wait as one step ---- */
+
+static bool await_over(const struct mc__op *op) {
+    return mc__newest(&mc.object[op->object]) != op->expected;
+}
+
+static bool await_enabled(const struct mc__thread *t) {
+    return t->op.timed || await_over(&t->op);
+}
+
+static unsigned await_options(const struct mc__thread *t, const struct mc__op *op, uint16_t *codes) {
+    (void)t;
+    unsigned n = 0;
+    if (await_over(op)) codes[n++] = SLEEP_WOKEN;
+    if (op->timed) codes[n++] = SLEEP_TIMEOUT;
+    return n;
+}
+
+/* As after a spin loop, it sees what it has waited for, and learns nothing by that: the word is read again. */
+static mc__word await_apply(struct mc__thread *t, struct mc__op *op, unsigned code) {
+    if (code == SLEEP_WOKEN) t->fresh[op->object] = (uint16_t)(mc.object[op->object].n - 1u);
+    mc__trace_step(op, "%s", code == SLEEP_WOKEN ? "over" : "timed out");
+    return code;
+}
+
+static const struct mc__kind await_kind = {
+    .name = "await", .object = MC__ATOMIC, .enabled = await_enabled, .options = await_options, .apply = await_apply};
+
 #pragma GCC visibility push(default)
+
+bool mc_await(const void *word, uint32_t not_this, bool timed) {
+    struct mc__op op = {.kind = &await_kind,
+                        .addr = (uintptr_t)word,
+                        .size = sizeof(uint32_t),
+                        .expected = not_this,
+                        .pc = PC,
+                        .timed = timed};
+    return mc__visible(op) == SLEEP_WOKEN;
+}
+
 #pragma GCC diagnostic ignored "-Wmissing-prototypes" /* the linker's --wrap makes these names */
 
 long __wrap_syscall(long number, ...) {

@@ -12,6 +12,7 @@
  * has published before it looked: either the fences let the retiring worker see the work, or the publisher sees that it
  * is gone and wakes another. What it finds by that look it takes as a searcher, which looks for more.
  * Sources: src/sched/idle.c src/plat/futex.c src/base/assert.c src/base/text.c
+ * Wrap: cc__futex_wait cc__futex_wake
  * Timeout: 300
  * Weaken: src/sched/idle.c: notify: fence_full -> acq_rel
  * Weaken: src/sched/idle.c: cc__idle_sleep: fence_full -> acq_rel
@@ -70,6 +71,20 @@ bool cc__steal_anything(struct cc__worker *w) {
 }
 bool cc__steal_visible(struct cc__worker *w) {
     return cc__steal_anything(w);
+}
+
+/* Scenarios that would be too large with a futex wait for the word as such. */
+static bool awaits;
+int __real_cc__futex_wait(_Atomic uint32_t *word, uint32_t expect, int64_t deadline_ns);
+int __real_cc__futex_wake(_Atomic uint32_t *word, int n);
+int __wrap_cc__futex_wait(_Atomic uint32_t *word, uint32_t expect, int64_t deadline_ns);
+int __wrap_cc__futex_wake(_Atomic uint32_t *word, int n);
+int __wrap_cc__futex_wait(_Atomic uint32_t *word, uint32_t expect, int64_t deadline_ns) {
+    if (!awaits) return __real_cc__futex_wait(word, expect, deadline_ns);
+    return mc_await(word, expect, deadline_ns != CC__NO_DEADLINE) ? 0 : -ETIMEDOUT;
+}
+int __wrap_cc__futex_wake(_Atomic uint32_t *word, int n) {
+    return awaits ? 0 : __real_cc__futex_wake(word, n);
 }
 
 static bool take(void) {
@@ -184,6 +199,10 @@ static void one(void) {
 static void two(void) {
     begin(2, 0);
 }
+static void two_await(void) {
+    begin(2, 0);
+    awaits = true;
+}
 static void one_searches(void) {
     begin(2, 1);
 }
@@ -222,6 +241,11 @@ const struct mc_scenario mc_scenarios[] = {
      at_rest,
      EXHAUSTED,
      .first = 2},
+    {"2 workers, 1 publisher, a wait is one step",
+     two_await,
+     {first_worker, second_worker, publisher},
+     at_rest,
+     EXHAUSTED},
     {"1 retires, a publisher", second_asleep, {retires, publisher}, at_rest, EXHAUSTED},
     {"1 retires without a last look",
      no_last_look,
@@ -259,6 +283,14 @@ const struct mc_scenario mc_scenarios[] = {
      {first_worker, second_worker, publisher, publisher},
      at_rest,
      EXHAUSTED,
-     .first = 1},
+     .first = 1,
+     .alike = true},
+    {"2 workers, 2 publishers",
+     two_await,
+     {first_worker, second_worker, publisher, publisher},
+     at_rest,
+     EXHAUSTED,
+     .alike = true,
+     .full = true},
     {0},
 };

@@ -318,6 +318,27 @@ static void stores_and_looks(void) {
     results[mc_self()] = (int)cc__load_relaxed(first ? &other : &word);
 }
 
+/* ---- a wait in one step ---- */
+
+static void awaits(void) {
+    results[0] = 2 - mc_await(&word, 0, true);
+    if (results[0] == 1) mc_assert(cc__load_relaxed(&word) == 1);
+}
+static void awaits_for_ever(void) {
+    mc_await(&word, 0, false);
+    results[0] = (int)cc__load_relaxed(&word);
+}
+static void makes_it_two(void) {
+    cc__store_relaxed(&word, 1);
+    cc__store_relaxed(&word, 2);
+}
+static void adds_none(void) {
+    cc__add_relaxed(&word, 0);
+}
+static void one_sleeps(void) {
+    mc_outcome("%d", mc_sleeps(0));
+}
+
 /* ---- a wait that either of two others can end ---- */
 
 static struct mc_sem sem;
@@ -359,6 +380,11 @@ const struct mc_scenario mc_scenarios[] = {
     {"futex: one may sleep for ever", NULL, {sleeps, sleeps, wakes}, how_many_sleep, .outcomes = "0 1", .quiet = true},
     {"one begins alone", NULL, {adds, adds}, results_01, .outcomes = "01", .first = 1},
     {"both begin as they like", NULL, {adds, adds}, results_01, .outcomes = "01 10"},
+    {"both are alike", NULL, {adds, adds}, results_01, .outcomes = "01", .alike = true},
+    {"a wait in one step", NULL, {awaits_for_ever, makes_it_two}, result_0, .outcomes = "1 2"},
+    {"a wait in one step, timed", NULL, {awaits, adds}, result_0, .outcomes = "1 2"},
+    {"a wait in one step, for nothing", NULL, {awaits_for_ever}, NULL, MC_DEADLOCK},
+    {"a wait in one step, for ever", NULL, {awaits_for_ever, adds_none}, one_sleeps, .outcomes = "1", .quiet = true},
     {"fences, their order left open",
      NULL,
      {stores_and_looks, stores_and_looks},
