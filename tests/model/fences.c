@@ -14,11 +14,30 @@
  * store if that makes no cycle. The newest always may: nobody knows more. For fences that come later, each fence keeps
  * the lowest position of each atomic that an access after it was about.
  *
- * What the state is after some steps is then the same in whichever order independent ones were made, fences
- * included, and fences are independent of everything: the search need not turn them round. Where two accesses to
- * different atomics cannot both be about old messages, each leaves the other fewer choices, and the pairs that are
- * possible are the same whoever is first; all are tried in one order. model_random compares with memory.c's way and
- * with the rules.
+ * Why that is right, in four steps.
+ * 1. "F2's view is above p" is "e comes before an access e' that happens before F2". A view has the positions that its
+ *    owner's past, by happens-before, has read or stored, and no others (mc.sc is not used here; what spin loops have
+ *    waited for, `fresh`, is kept apart). Let F2's past have such an e' at position q > p. If e read p: e comes before
+ *    the store of p+1 by from-read, and that before e' by modification order, then reads-from if e' reads. If e stored,
+ *    its message is p+1: it is e', or comes before it in the same ways. Conversely, whatever follows e by these
+ *    relations is a store at a position above p or a read of one. Whether e or F2 is made first does not matter:
+ *    mc__fences_access() looks for fences that know more, mc__fences_made() for accesses, by `low`.
+ * 2. So after any steps the relation is RC11's psc, on what was done so far: what a step adds leaves what was there as
+ *    it is. (A message put between others moves positions, and all that speaks of them.) A step is allowed just if the
+ *    result has no cycle. What RC11 allows has no cycle at any earlier point either, and a step always has one choice:
+ *    hence the machine makes all executions that RC11 allows, in every order of their steps that program order,
+ *    reads-from and the order of stores allow, and no others. Where there is no cycle a total order S exists.
+ * 3. Two neighbouring steps of different threads that do not conflict by mc__conflict() can be swapped, whatever
+ *    messages they chose: by 2, what is allowed depends on what the two make together, and that is the same. A fence is
+ *    such a step against all others. This is all that dpor.c needs of independent steps: an execution stays one when
+ *    neighbours are swapped. That a choice of one can take a choice from the other does not matter, since a thread
+ *    counts as tried where all its choices were, and none of the steps can take away the other's last choice: a thread
+ *    that sleeps need not be tried because each execution that has its step later has it, with the same choice, at the
+ *    front, where it was tried.
+ * 4. memory.c's "fewer choices" skips a message only where the step could not have come before it: fences add nothing
+ *    to what a step depends on, so there is less to skip, and what is not skipped comes by swapping the two.
+ *
+ * model_random compares with memory.c's way, in which all orders are made, and with the rules, which have none.
  *
  * The relation is kept closed: reach[f] has all fences after f. */
 #include "internal.h"
