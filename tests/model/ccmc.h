@@ -119,6 +119,9 @@ void mc_sem_post(struct mc_sem *s);
  * it as to any other memory. */
 void *mc_stack(size_t bytes);
 
+/* In setup(): atomics that no thread will change, which then cost nothing to load. A thread that does is a bug. */
+void mc_constant(const void *at, size_t bytes);
+
 /* Have fn called for each access to memory that instrumented code makes from now on in this execution; NULL: no more.
  * fn itself must not be instrumented. An atomic operation writes if it stores. */
 void mc_watch(void (*fn)(const void *at, size_t bytes, bool write));

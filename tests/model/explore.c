@@ -312,8 +312,23 @@ void mc__go_on(void) {
     if ((unsigned)next != self) mc__switch_to((unsigned)next);
 }
 
+/* What no thread changes: a load of it is no step. */
+static bool constant(const struct mc__op *op) {
+    for (unsigned i = 0; i < mc.constants; i++)
+        if (op->addr < mc.constant[i].end && mc.constant[i].begin < op->addr + op->size) return true;
+    return false;
+}
+
+void mc_constant(const void *at, size_t bytes) {
+    if (mc.constants == MC__CONSTANTS) mc__die("too many constants");
+    mc.constant[mc.constants].begin = (uintptr_t)at;
+    mc.constant[mc.constants++].end = (uintptr_t)at + bytes;
+}
+
 mc__word mc__visible(struct mc__op op) {
-    if (!mc.running) return mc__direct(&op);
+    if (!mc.running || (op.kind == &mc__load && mc.self != MC__MAIN && constant(&op))) return mc__direct(&op);
+    if (op.kind->object == MC__ATOMIC && mc.self != MC__MAIN && constant(&op))
+        mc__fail(MC_MISUSE, op.pc, "%s of what mc_constant() was told of", op.kind->name);
     struct mc__thread *t = mc__self();
     t->quiet = 0;
     op_prepare(&op);
@@ -396,7 +411,7 @@ static void execution_threads(void) {
 
 static void execution(void) {
     mc.end = MC__RUNNING;
-    mc.depth = mc.alone = 0;
+    mc.depth = mc.alone = mc.constants = 0;
     search.named = -1;
     mc__image_reset();
     mc__memory_reset();

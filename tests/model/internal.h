@@ -29,6 +29,7 @@ enum {
     MC__POSITIONS = 200, /* messages of one atomic */
     MC__MESSAGES = 3000,
     MC__STEPS = 4000,
+    MC__CONSTANTS = 16,
     MC__CODES = 256, /* different values one operation can have */
 };
 
@@ -229,6 +230,11 @@ struct mc__state {
     struct mc__message message[MC__MESSAGES];
     struct mc__view sc; /* positions that seq_cst operations have seen */
     struct mc__clock sc_fences, sc_accesses;
+
+    unsigned constants;
+    struct {
+        uintptr_t begin, end;
+    } constant[MC__CONSTANTS]; /* see mc_constant() */
 
     unsigned alone; /* which of the scenario's first threads has the machine to itself */
     unsigned max_steps, max_spins;

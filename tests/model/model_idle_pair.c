@@ -4,8 +4,13 @@
  * Method: what model_idle.c samples, cut to what the protocol is about. A publisher publishes one task. A worker is one
  * that found nothing: it goes to sleep, looks, sleeps again, until it has found a task, which it runs for ever: who may
  * sleep for ever are the others, and check() looks who does. The set of idle workers has a word for each, as workers
- * far apart have; model_bits.c checks the real one. There are no timers. Where two of each have too many executions,
- * one or two begin alone, so that the others meet a worker that is asleep, or one that was woken and has not come yet.
+ * far apart have; model_bits.c checks the real one. There are no timers.
+ *
+ * Two of each, with both workers about to sleep, have too many executions to the end: more than 13 million, most of
+ * them by the order in which workers that have found something change `searching`. So they are run to the end from
+ * where one worker or both are asleep, or one was woken and has not come yet; and from the beginning till a worker is
+ * awake, which then stays so: the work that was published has woken one, and as many are counted as are awake. The
+ * whole is searched as far as it goes, with --full.
  *
  * A worker that retires, the library's own and one spelled out here for its twins: it sleeps with a timeout; when that
  * passes it takes its bit back, full fence, looks once more, and ends if there is nothing. Whoever found the bit gone
@@ -107,6 +112,18 @@ static void first_worker(void) {
 static void second_worker(void) {
     worker(&workers[1]);
 }
+/* One that is awake for ever once it was woken, or has seen work: it searches. */
+static void first_to_wake(void) {
+    mc_assert(cc__idle_sleep(&workers[0]));
+}
+static void second_to_wake(void) {
+    mc_assert(cc__idle_sleep(&workers[1]));
+}
+static bool retired; /* W: the first worker; R: check */
+static void temporary_to_wake(void) {
+    workers[0].temporary = true;
+    retired = !cc__idle_sleep(&workers[0]);
+}
 /* One that searches, and publishers rely on it: it has looked, and finds nothing. */
 static void second_searcher(void) {
     workers[1].searching = true;
@@ -191,7 +208,11 @@ static void begin(unsigned n, int searching) {
         workers[i].runtime = &rt;
         workers[i].id = i;
         cc__store_relaxed(&workers[i].timers.next_ns, CC__NEVER);
+        mc_constant(&workers[i].timers.next_ns, sizeof workers[i].timers.next_ns);
     }
+    mc_constant(&rt.worker_count, sizeof rt.worker_count);
+    mc_constant(&rt.sleeper_until, sizeof rt.sleeper_until);
+    mc_constant(&rt.stopping, sizeof rt.stopping);
 }
 static void one(void) {
     begin(1, 0);
@@ -228,6 +249,13 @@ static void at_rest(void) {
     for (int i = 0; i < MC_THREADS; i++) sleeps = sleeps || mc_sleeps(i);
     mc_assert(cc__load_relaxed(&queue) == 0 || !sleeps);
     mc_assert(cc__load_relaxed(&rt.searching) == woken);
+}
+
+/* Of workers that stay awake: there is one, and as many are counted. */
+static void awake(void) {
+    int gone = mc_sleeps(0) + mc_sleeps(1) + retired;
+    mc_assert(gone < WORKERS);
+    mc_assert(cc__load_relaxed(&rt.searching) == WORKERS - gone);
 }
 
 #define EXHAUSTED .quiet = true, .fences = true
@@ -285,12 +313,34 @@ const struct mc_scenario mc_scenarios[] = {
      EXHAUSTED,
      .first = 1,
      .alike = true},
+    {"2 workers to sleep, 2 publishers, till one wakes",
+     two,
+     {first_to_wake, second_to_wake, publisher, publisher},
+     awake,
+     EXHAUSTED,
+     .alike = true},
+    {"1 temporary, 1 to sleep, 2 publishers, till one wakes",
+     two,
+     {temporary_to_wake, second_to_wake, publisher, publisher},
+     awake,
+     EXHAUSTED,
+     .alike = true},
+    {"1 asleep, 1 temporary, 2 publishers",
+     two_await,
+     {second_worker, temporary, publisher, publisher},
+     at_rest,
+     EXHAUSTED,
+     .first = 1,
+     .alike = true,
+     .full = true},
     {"2 workers, 2 publishers",
      two_await,
      {first_worker, second_worker, publisher, publisher},
      at_rest,
      EXHAUSTED,
      .alike = true,
-     .full = true},
+     .full = true,
+     .bounded = true,
+     .max_execs = 5000000},
     {0},
 };

@@ -318,6 +318,17 @@ static void stores_and_looks(void) {
     results[mc_self()] = (int)cc__load_relaxed(first ? &other : &word);
 }
 
+/* ---- what no thread changes ---- */
+
+static void word_is_constant(void) {
+    cc__store_relaxed(&word, 7);
+    mc_constant(&word, sizeof word);
+}
+static void loads_it(void) {
+    mc_assert(cc__load_acquire(&word) == 7);
+    results[mc_self()] = (int)cc__add_relaxed(&other, 1);
+}
+
 /* ---- a wait in one step ---- */
 
 static void awaits(void) {
@@ -381,6 +392,8 @@ const struct mc_scenario mc_scenarios[] = {
     {"one begins alone", NULL, {adds, adds}, results_01, .outcomes = "01", .first = 1},
     {"both begin as they like", NULL, {adds, adds}, results_01, .outcomes = "01 10"},
     {"both are alike", NULL, {adds, adds}, results_01, .outcomes = "01", .alike = true},
+    {"a constant", word_is_constant, {loads_it, loads_it}, results_01, .outcomes = "01 10"},
+    {"a constant that changes", word_is_constant, {loads_it, adds}, NULL, MC_MISUSE},
     {"a wait in one step", NULL, {awaits_for_ever, makes_it_two}, result_0, .outcomes = "1 2"},
     {"a wait in one step, timed", NULL, {awaits, adds}, result_0, .outcomes = "1 2"},
     {"a wait in one step, for nothing", NULL, {awaits_for_ever}, NULL, MC_DEADLOCK},
