@@ -443,8 +443,8 @@ static inline __attribute__((always_inline)) int chan_slow(cc_chan *c, enum dire
     }
 }
 
-/* Meet the first of a list, which is in the other's frame: hand a value over, or take it. False: there is none; it looked
- * as if there was. */
+/* Meet the first of a list, whose value is in its frame: hand one over, or take it. False: there is none; it looked as
+ * if there was. */
 static inline __attribute__((always_inline)) bool chan_met(cc_chan *c, enum direction d, void *elem) {
     struct cc__waitlist *list = d == SEND ? &c->rx : &c->tx;
     if (cc__load_relaxed(&list->mark) == 0 || CC__TRACING(CC__LOG_CHAN_MORE)) return false;

@@ -71,7 +71,7 @@ static struct cc_chan *channel(size_t capacity) {
     return c;
 }
 
-/* A value is a number that tells who sent it, on the heap: who receives it reads what its sender wrote, and frees it. */
+/* A value is a number that tells who sent it, on the heap: who receives it reads what was written, and frees it. */
 static int *letter(void) {
     int *l = malloc(sizeof *l);
     *l = 1 << mc_self();

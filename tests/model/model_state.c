@@ -11,7 +11,7 @@
  * Sources: src/task/state.c src/plat/futex.c src/base/assert.c src/base/text.c
  * Mutate: src/task/state.c src/task/state_hot.h
  * Break: src/task/state_hot.h: next = (c & CC__CONTROL_NOTE) != 0 ? c & ~CC__CONTROL_NOTE : => next =
- * Break: src/task/state_hot.h: case CC__ACTIVE: next = c | CC__CONTROL_NOTE; => case CC__ACTIVE: return CC__UNPARK_NOTED;
+ * Break: src/task/state_hot.h: next = c | CC__CONTROL_NOTE; => return CC__UNPARK_NOTED;
  * Break: src/task/state_hot.h: if (cc__task_generation(c) != generation) return CC__UNPARK_GONE; => ;
  * Survives: cc__state_begin: store_release -> relaxed: who runs or wakes a new task got it by a queue or a list; for
  *   stale handles it is the mark that publishes the generation (model_finish.c)
