@@ -13,6 +13,10 @@
 
 #include <stdbool.h>
 
+#ifndef CCRT_ASSERT
+#define CCRT_ASSERT 0
+#endif
+
 /* Print "ccrt: KIND: fiber 7 "parse": reason (file:line)" and abort. */
 CC__COLD CC__NORETURN void cc__fail(const char *kind, const char *reason, const char *file, int line);
 

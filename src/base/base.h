@@ -13,10 +13,6 @@
 #define CC__COLD __attribute__((cold, noinline))
 #define CC__UNUSED __attribute__((unused))
 
-#ifndef CCRT_ASSERT
-#define CCRT_ASSERT 0
-#endif
-
 /* Built with ThreadSanitizer: gcc says so by a macro, clang by a feature. */
 #if defined(__SANITIZE_THREAD__)
 #define CC__TSAN 1
@@ -31,7 +27,11 @@
 
 /* Few functions are so small and so hot that they are inline: in release builds only, so that the others can be watched
  * at their calls. */
-#define CC__INLINE_HOT (CCRT_ASSERT < 1 && !CC__TSAN)
+#if (defined(CCRT_ASSERT) && CCRT_ASSERT >= 1) || CC__TSAN
+#define CC__INLINE_HOT 0
+#else
+#define CC__INLINE_HOT 1
+#endif
 #if CC__INLINE_HOT
 #define CC__HOT static inline
 #else

@@ -49,7 +49,7 @@ static void receiver_destroys(void **state) {
     (void)state;
     test_seed();
     assert_int_equal(pthread_create(&sender, NULL, sends_to_each, NULL), 0);
-    for (size_t i = test_rounds(20000); i > 0; i--) one_channel();
+    for (size_t i = test_rounds(4000); i > 0; i--) one_channel();
     cc__store_release(&shown, (cc_chan *)(uintptr_t)1);
     pthread_join(sender, NULL);
 }
