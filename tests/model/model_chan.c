@@ -14,9 +14,10 @@
  * Mutate: src/chan/ring.h
  * Weaken: src/task/wait_hot.h: cc__wait_settle: store_release -> relaxed
  * Break: src/chan/chan.c: cc__or_relaxed(&c->tail, CC__CHAN_FROZEN); => ;
+ * Break: src/chan/chan.c: cc__fence_before_lock(); => ;
  * Break: src/chan/chan.c: cc__or_relaxed(&c->head, CC__CHAN_FROZEN); => ;
  * Break: src/chan/chan.c: if (m->peer != NULL) cc__ring_put_frozen(c, m->peer->value); => ;
- * Break: src/chan/chan.c: && !cc__wait_claim(w)) {} => && (cc__wait_claim(w), false)) {}
+ * Break: src/chan/chan.c: NULL && !cc__wait_claim(w)) => NULL && (cc__wait_claim(w), false))
  * Break: src/chan/chan.c: chain = take_all(&c->rx, c->rx_code, chain); => ;
  * Break: src/chan/chan.c: c->always || c->rx.first != NULL || => c->always ||
  */
@@ -134,28 +135,45 @@ static void check(void) {
     accepted_is_received(chan == NULL ? 0 : empty_and_free(chan));
 }
 
+/* In each, full fences are all that is seq_cst, and threads with one function are alike. */
+#define SCENARIO(name, setup, check, ...)                                                                              \
+    { name, setup, {__VA_ARGS__}, check, .fences = true, .alike = true }
+#define LONG(name, setup, check, ...)                                                                                  \
+    { name, setup, {__VA_ARGS__}, check, .fences = true, .alike = true, .full = true }
+/* The first n threads wait when the others begin. */
+#define WAITING(n, name, setup, check, ...)                                                                            \
+    { name, setup, {__VA_ARGS__}, check, .fences = true, .alike = true, .first = n }
+
 const struct mc_scenario mc_scenarios[] = {
-    {"rendezvous", rendezvous, {sends, receives}, check},
-    {"rendezvous of threads", rendezvous_of_threads, {sends, receives}, check},
-    {"rendezvous, 2 senders, 2 receivers", rendezvous, {sends, sends, receives, receives}, check},
-    {"rendezvous, the receiver frees it", rendezvous, {sends, receives_and_frees}, check},
-    {"rendezvous, cancelled sender", rendezvous, {sends, tries_to_receive, cancels}, check},
-    {"rendezvous, cancelled receiver", rendezvous, {receives, tries_to_send, cancels}, check},
-    {"rendezvous, closed", rendezvous, {sends, receives, closes}, check},
-    {"rendezvous, 2 senders, closed", rendezvous, {sends, sends, receives_all, closes}, check},
-    {"capacity 1", one, {sends, receives}, check},
-    {"capacity 1, the receiver frees it", one, {sends, receives_and_frees}, check},
-    {"capacity 1, 2 senders, 2 receivers", one, {sends, sends, receives, receives}, check},
-    {"capacity 1, two of each", one, {sends_two, receives_two}, check},
-    {"capacity 1, full, 2 senders", one_full, {sends, sends, receives_two}, check},
-    {"capacity 1, closed", one, {sends, receives_all, closes}, check},
-    {"capacity 1, full, closed", one_full, {sends, receives_all, closes}, check},
-    {"capacity 1, 2 senders, closed", one, {sends, sends_and_closes, receives_all}, check},
-    {"capacity 1, full, cancelled sender", one_full, {sends, receives, cancels}, check},
-    {"capacity 1, cancelled receiver", one, {receives, sends, cancels}, check},
-    {"capacity 1, tries", one, {tries_to_send, tries_to_send, tries_to_receive, tries_to_receive}, check},
-    {"capacity 2, 2 senders, 2 receivers", two, {sends, sends, receives, receives}, check},
-    {"capacity 2, full, 2 senders, 2 receivers", two_full, {sends, sends, receives, receives}, check},
-    {"capacity 2, two of each", two, {sends_two, receives_two}, check},
+    SCENARIO("rendezvous", rendezvous, check, sends, receives),
+    SCENARIO("rendezvous of threads", rendezvous_of_threads, check, sends, receives),
+    SCENARIO("rendezvous, 2 senders, 2 receivers", rendezvous, check, sends, sends, receives, receives),
+    SCENARIO("rendezvous, the receiver frees it", rendezvous, check, sends, receives_and_frees),
+    SCENARIO("rendezvous, cancelled, and nothing else", rendezvous, check, receives, cancels),
+    SCENARIO("rendezvous, closed", rendezvous, check, sends, receives, closes),
+    WAITING(1, "rendezvous, cancelled sender waits", rendezvous, check, sends, tries_to_receive, cancels),
+    WAITING(1, "rendezvous, cancelled receiver waits", rendezvous, check, receives, tries_to_send, cancels),
+    LONG("rendezvous, cancelled sender", rendezvous, check, sends, tries_to_receive, cancels),
+    LONG("rendezvous, cancelled receiver", rendezvous, check, receives, tries_to_send, cancels),
+    LONG("rendezvous, 2 senders, closed", rendezvous, check, sends, sends, receives_all, closes),
+    SCENARIO("capacity 1", one, check, sends, receives),
+    SCENARIO("capacity 1, the receiver frees it", one, check, sends, receives_and_frees),
+    SCENARIO("capacity 1, two of each", one, check, sends_two, receives_two),
+    SCENARIO("capacity 1, closed", one, check, sends, receives_all, closes),
+    SCENARIO("capacity 1, full, closed", one_full, check, sends, receives_all, closes),
+    SCENARIO("capacity 1, tries", one, check, tries_to_send, tries_to_send, tries_to_receive, tries_to_receive),
+    WAITING(1, "capacity 1, full, cancelled sender waits", one_full, check, sends, receives, cancels),
+    WAITING(1, "capacity 1, cancelled receiver waits", one, check, receives, sends, cancels),
+    LONG("capacity 1, full, cancelled sender", one_full, check, sends, receives, cancels),
+    LONG("capacity 1, cancelled receiver", one, check, receives, sends, cancels),
+    LONG("capacity 1, full, 2 senders", one_full, check, sends, sends, receives_two),
+    LONG("capacity 1, 2 senders, closed", one, check, sends, sends_and_closes, receives_all),
+    LONG("capacity 1, 2 senders, 2 receivers", one, check, sends, sends, receives, receives),
+    LONG("capacity 2, 2 senders, 2 receivers", two, check, sends, sends, receives, receives),
+    LONG("capacity 2, full, 2 senders, 2 receivers", two_full, check, sends, sends, receives, receives),
+    SCENARIO("capacity 2, two of each", two, check, sends_two, receives_two),
+    SCENARIO("a cell that is used again", two_full, check, sends, receives),
+    SCENARIO("a cell that is used again, 2 receivers", two_full, check, sends, receives, receives),
+    WAITING(2, "capacity 1, 2 receivers wait", one, check, receives, receives, sends_two),
     {0},
 };

@@ -13,7 +13,7 @@
  * Break: src/chan/select.c: if (l == NULL || i == but) continue; => if (l == NULL || i != but) continue;
  * Break: src/chan/select.c: leave_all(s, i); => ;
  * Break: src/chan/select.c: s->nodes[0].one_of = true; => s->nodes[0].hit = true;
- * Break: src/chan/chan.c: && !cc__wait_claim(w)) {} => && (cc__wait_claim(w), false)) {}
+ * Break: src/chan/chan.c: NULL && !cc__wait_claim(w)) => NULL && (cc__wait_claim(w), false))
  */
 #include <ccrt/select.h>
 
