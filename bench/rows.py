@@ -246,5 +246,72 @@ TRACE_COST = Row(
     workers=(1, 2),
 )
 
+PINGPONG = Row(
+    "pingpong",
+    "two tasks that send a number to and fro by channels without capacity; a round trip",
+    metrics=("pingpong",),
+    peers=(
+        Peer("go", "pingpong_go.go", **GO, goals={"pingpong": {1: 0.3, 2: 0.5}}, note="unbuffered channels"),
+        Peer("tokio", "pingpong_tokio.rs", **TOKIO_MT, note="its channels have room for one at least"),
+    ),
+    workers=(1, 2),
+)
+
+CHANNELS = ("1x1_128", "1x1_1024", "4x4_128", "4x4_1024")
+
+CHAN = Row(
+    "chan",
+    "1 or 4 senders and as many receivers at a channel with room for 128 or 1,024; a message",
+    metrics=CHANNELS,
+    peers=(
+        Peer("go", "chan_go.go", **GO, goals=dict.fromkeys(CHANNELS, 0.6)),
+        Peer("boost", "chan_boost.cpp", **BOOST_FIBER, goals=dict.fromkeys(CHANNELS, {1: 1.0}),
+             note="buffered_channel; a thread a worker, and its fibers stay there"),
+        Peer("tokio", "chan_tokio.rs", **TOKIO_MT, note="mpsc: one receiver only"),
+    ),
+    workers=(1, 2),
+)
+
+SELECT8_BLOCK = Row(
+    "select8_block",
+    "select over 8 channels without capacity that has to wait, and a reply to who sent",
+    metrics=("select8_block",),
+    peers=(Peer("go", "select8_block_go.go", **GO, goals={"select8_block": 0.35}),),
+    workers=(1, 2),
+)
+
+SELECT8_READY = Row(
+    "select8_ready",
+    "a value sent to one of 8 channels, and select over all of them",
+    metrics=("select8_ready",),
+    peers=(Peer("go", "select8_ready_go.go", **GO),),
+    workers=(1, 2),
+)
+
+SKYNET = Row(
+    "skynet",
+    "a tree of tasks with 1,000,000 leaves, 10 children each, and sums by channels",
+    metrics=("skynet",),
+    peers=(
+        Peer("go", "skynet_go.go", **GO, goals={"skynet": 0.4}),
+        Peer("tokio", "skynet_tokio.rs", **TOKIO_MT, goals={"skynet": 0.5}, note="mpsc"),
+    ),
+    rounds=5,
+    workers=(1, 2),
+)
+
+CANCEL_STORM = Row(
+    "cancel_storm",
+    "100,000 tasks that wait to receive, cancelled by their nursery and joined; each",
+    metrics=("cancel_storm",),
+    peers=(
+        Peer("spawning", version=lambda: "ccrt", ours={"BENCH_PHASE": "spawn"}, goals={"cancel_storm": 1.0},
+             note="the same tasks spawned, until all wait"),
+        Peer("go", "cancel_storm_go.go", **GO, note="select with the Done() of a context"),
+    ),
+    workers=(1, 2),
+)
+
 ROWS = (SWITCH, YIELD, MANY, YIELD_MN, SPAWN_BATCH, SPAWN_JOIN, NURSERY, SLEEP_1M, PARKED_1M, STARTUP, WAKE_LATENCY,
-        PLACEMENT, NOISY_NEIGHBOR, SYSCALL_KIDNAP, CPU_GROWTH, TRACE_COST)
+        PLACEMENT, NOISY_NEIGHBOR, SYSCALL_KIDNAP, CPU_GROWTH, TRACE_COST, PINGPONG, CHAN,
+        SELECT8_BLOCK, SELECT8_READY, SKYNET, CANCEL_STORM)
