@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* select8_block: one task selects over eight channels without capacity and replies; another sends to them in turn, and
- * waits for each reply: so each select has to wait. */
+ * waits for each reply: so each select has to wait. There is room for the reply, or who replies would wait, and then
+ * find the next sender waiting. */
 #include "inside.h"
 
 enum { TIMES = 5, TURNS = 200000 };
@@ -36,7 +37,7 @@ CC_TASK(sender, (struct eight *, e), (long, turns)) {
 
 static void run(long turns) {
     struct eight e;
-    bench_check(cc_chan_create(e.reply, 0) == 0, "cannot create a channel");
+    bench_check(cc_chan_create(e.reply, 1) == 0, "cannot create a channel");
     for (int i = 0; i < 8; i++) bench_check(cc_chan_create(e.c[i], 0) == 0, "cannot create a channel");
     CC_NURSERY(n) {
         bench_check(cc_spawn(n, selector, &e, turns) == 0, "cannot spawn");

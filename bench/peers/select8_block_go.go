@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 // select8_block: one goroutine selects over eight unbuffered channels and replies; another sends to them in turn, and
-// waits for each reply: so each select has to wait.
+// waits for each reply: so each select has to wait. There is room for the reply, or who replies would wait, and then
+// find the next sender waiting.
 package main
 
 import (
@@ -55,7 +56,7 @@ func run(turns int) {
 	for i := range c {
 		c[i] = make(chan int64)
 	}
-	reply := make(chan int64)
+	reply := make(chan int64, 1)
 	var done sync.WaitGroup
 	done.Add(2)
 	go func() { selector(&c, reply, turns); done.Done() }()
