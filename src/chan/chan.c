@@ -6,8 +6,8 @@
  * fiber or thread, with or without a deadline, to try or to wait; select.c has the same for several channels at once.
  *
  * Rejected: a count of senders under way, for close to wait for (the tail word tells it); waking a waiter to try again
- * (what it was woken for may be gone: values are handed over); one lock for every operation (a compare-and-swap on a
- * word that only senders move is half of that).
+ * (what it was woken for may be gone: values are handed over); one lock for every operation (senders and receivers
+ * would take its line from each other each time).
  *
  * Prev: chan/ring.h  Next: chan/select.c */
 #include <ccrt/scope.h>
@@ -31,13 +31,11 @@ enum { HEAP_FIRST = 16 };
 
 static int chan_set_up(cc_chan *c, const cc_chan_attr *attr) {
     if (c->capacity > 0 && !c->unbounded) {
-        size_t cells = 2; /* one cell could not tell a lap from the next */
-        while (cells < c->capacity) cells *= 2;
-        c->mask = cells - 1;
-        c->cell_bytes = cc__align_up(sizeof(struct cc__cell) + c->elem_bytes, sizeof(uint64_t));
-        c->cells = malloc(cells * c->cell_bytes);
-        if (c->cells == NULL) return -ENOMEM;
-        for (size_t i = 0; i < cells; i++) cc__store_relaxed(&cc__ring_cell(c, i)->turn, i);
+        size_t places = 1;
+        while (places < c->capacity) places *= 2;
+        c->mask = places - 1;
+        c->ring = malloc(places * c->elem_bytes);
+        if (c->ring == NULL) return -ENOMEM;
     }
     if (attr->name == NULL) return 0;
     c->name = strdup(attr->name);
@@ -45,17 +43,17 @@ static int chan_set_up(cc_chan *c, const cc_chan_attr *attr) {
 }
 
 static void chan_free(cc_chan *c) {
-    free(c->cells);
+    free(c->ring);
     free(c->heap.elems);
     free(c->name);
     free(c);
 }
 
-/* Whether as many elements of that size could be in memory at all, each in a cell. */
+/* Whether as many elements of that size could be in memory at all. */
 static bool size_is_sane(size_t elem_bytes, const cc_chan_attr *attr) {
     size_t most = SIZE_MAX / 4;
     if (elem_bytes == 0 || elem_bytes > most) return false;
-    return attr->unbounded || attr->capacity <= most / (elem_bytes + 2 * sizeof(struct cc__cell));
+    return attr->unbounded || attr->capacity <= most / elem_bytes;
 }
 
 int cc_channel_create_with(cc_chan **out, size_t elem_bytes, const cc_chan_attr *attr) {
@@ -123,11 +121,15 @@ static cc_chan *bury(cc_chan *c) {
 void cc_channel_destroy(cc_chan *c) {
     if (c == NULL) return;
     check_alive(c);
-    cc__waitlist_lock(&c->rx); /* who sent, or closed, what its owner has seen, may have yet to give it up */
+    cc__waitlist_lock(&c->rx); /* who sent, or closed, what its owner has seen, may have yet to give up its lock */
+    cc__waitlist_lock(&c->put.guard);
+    cc__waitlist_lock(&c->taken.guard);
     CC_CHECK(c->rx.first == NULL && c->tx.first == NULL && c->ends.first == NULL,
              "a channel is destroyed while somebody waits on it");
     CC_CHECK(c->closer == NULL, "a channel is destroyed before the nursery whose end closes it");
     c->alive = ~(uint32_t)CC__CHAN_ALIVE;
+    cc__waitlist_unlock(&c->taken.guard);
+    cc__waitlist_unlock(&c->put.guard);
     cc__waitlist_unlock(&c->rx);
     c = bury(c);
     if (c != NULL) chan_free(c);
@@ -136,16 +138,16 @@ void cc_channel_destroy(cc_chan *c) {
 /* ---- the lock, and freezing ---- */
 
 void cc__chan_freeze(cc_chan *c) {
-    if ((cc__load_relaxed(&c->tail) & CC__CHAN_FROZEN) != 0) return; /* and so is the head */
-    cc__or_relaxed(&c->tail, CC__CHAN_FROZEN);
-    cc__or_relaxed(&c->head, CC__CHAN_FROZEN);
+    if (cc__load_relaxed(&c->put.frozen) != 0) return; /* and so is the other end */
+    cc__ring_freeze_end(&c->put);
+    cc__ring_freeze_end(&c->taken);
 }
 
 void cc__chan_thaw(cc_chan *c) {
     if (c->always || c->rx.first != NULL || c->tx.first != NULL || c->ends.first != NULL) return;
     if (cc__load_relaxed(&c->closed) != 0) return;
-    cc__store_relaxed(&c->head, cc__load_relaxed(&c->head) & ~(uint64_t)CC__CHAN_FROZEN);
-    cc__store_relaxed(&c->tail, cc__load_relaxed(&c->tail) & ~(uint64_t)CC__CHAN_FROZEN);
+    cc__ring_thaw_end(&c->taken);
+    cc__ring_thaw_end(&c->put);
 }
 
 void cc__chan_lock(cc_chan *c) {
@@ -530,7 +532,7 @@ static void chan_close(cc_chan *c, int tx_code, int rx_code) {
     if (cc__load_relaxed(&c->closed) == 0) {
         c->tx_code = tx_code < 0 ? tx_code : -EPIPE;
         c->rx_code = rx_code < 0 ? rx_code : -EPIPE;
-        cc__store_release(&c->closed, 1); /* [CH3] release: all that was accepted is in the tail, or the heap's count */
+        cc__store_release(&c->closed, 1); /* [CH4] release: all that was accepted is counted */
         chain = take_all(&c->tx, c->tx_code, chain);
         chain = take_all(&c->rx, c->rx_code, chain); /* they wait where it is empty */
         if (cc__chan_ended_locked(c)) chain = take_all(&c->ends, 0, chain);
@@ -569,7 +571,7 @@ uint64_t cc_channel_dropped(const cc_chan *c) {
 }
 
 int cc_channel_is_closed(const cc_chan *c) {
-    return c == NULL ? 0 : cc__load_acquire(&c->closed); /* [CH3] acquire: who finds it empty then, finds it drained */
+    return c == NULL ? 0 : cc__load_acquire(&c->closed); /* [CH4] acquire: who finds it empty then, finds it drained */
 }
 
 bool cc__chan_may_recv(const cc_chan *c) {

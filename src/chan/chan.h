@@ -1,32 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-/* Channels: a ring without a lock, and a lock for when somebody waits.
+/* Channels: a ring with a lock at each end, and one more for when somebody waits.
  *
- * A bounded channel has a ring of cells. `tail` counts what senders have claimed, `head` what receivers have; each is
- * moved by compare-and-swap, and a cell's `turn` says whose turn it is there: see ring.h. Both words have one more bit,
- * FROZEN: while it is set nobody moves them but who holds the lock. So there are two modes:
+ * A bounded channel has a ring: see ring.h. It is in one of two modes:
  *
- *   open     nobody waits; senders and receivers use the ring alone
- *   frozen   all is done under the lock: somebody waits, or it is always so (no capacity, unbounded, closed, or
- *            CC_CHAN_NO_LOCKFREE): as a channel with a mutex
+ *   open     nobody waits; senders and receivers use the ring, each their end
+ *   frozen   all is done under the channel's lock: somebody waits, or it is always so (no capacity, unbounded, closed,
+ *            or CC_CHAN_NO_LOCKFREE): as a channel with a mutex
  *
  *   who has to wait (W)                             who comes by (C)
- *   W1 locks                                        C1 finds room, or a value, and moves its word; or
- *   W2 sets FROZEN in both words                    C2 finds FROZEN: locks
+ *   W1 locks the channel                            C1 finds room, or a value, in the open ring; or
+ *   W2 freezes both ends, under the lock of each    C2 finds its end frozen: locks the channel
  *   W3 looks again: it can go on: does              C3 meets the first that waits: claims its wait
- *   W4 else its node goes on the list               C4 nobody waits any more: clears FROZEN
+ *   W4 else its node goes on the list               C4 nobody waits any more: thaws
  *   W5 unlocks, waits                               C5 unlocks; writes into the waiter's frame, or reads from
  *                                                      it; settles its wait and unparks it
  *
- * C1 and W2 change the same word, so one of them is first: W3 sees what C1 did, or C comes to C2. No fence is needed
- * for that. It closes in the same way: a send that has moved the tail before is accepted, and is delivered; one that
- * comes later finds it closed.
+ * C1 and W2 hold the same lock, so one of them is first: W3 sees what C1 did, or C comes to C2. No fence is needed for
+ * that. It closes in the same way: a send that was through before is accepted, and is delivered; one that comes later
+ * finds it closed.
  *
  * While frozen: who waits to receive waits at an empty channel, who waits to send at a full one. So a sender that finds
- * a receiver hands its value over, past the ring, and a receiver that takes a value fills the cell that is free with
- * that of the first sender, in order.
+ * a receiver hands its value over, past the ring, and a receiver that takes a value puts that of the first sender in
+ * its place, in order.
  *
- * After C5's unlock the channel is not touched any more: who was woken may destroy it. Who was not, and took a value
- * from the ring that C4 had just opened, or saw that it is closed, may do so as well: destroying takes the lock first.
+ * After C5's unlock the channel is not touched any more: who was woken may destroy it. Who was not, and took the last
+ * value from the ring, or saw that it is closed, may do so as well: destroying takes all three locks first.
  *
  * Prev: time/sleep.c  Next: chan/ring.h */
 #ifndef CC__CHAN_CHAN_H
@@ -39,38 +37,36 @@
 #include "../sched/sched.h"
 #include "../task/wait.h"
 
-/* Of the words head and tail: a count above, and this. */
-enum { CC__CHAN_FROZEN = 1, CC__CHAN_ONE = 2 };
-
 enum { CC__CHAN_ALIVE = 0x63686e21 };
 
-struct cc__cell {
+/* An end of the ring. Senders write a line that only they do, and so do receivers. */
+struct cc__end {
+    struct cc__waitlist guard; /* only its lock is used */
+    _Atomic uint32_t frozen;   /* W: with the channel's lock.  R: with the guard.  [CH3] */
     _Atomic uint64_t
-        turn; /* n: free for the n-th value; n + 1: the n-th value is in.  W: who claimed it.  [CH1] [CH2] */
-    char elem[];
+        count;     /* put, or taken, so far.  W: with the guard; frozen: with the channel's lock.  [CH1] [CH2] */
+    uint64_t seen; /* what the other end's count was, or less; guarded */
 };
 
 struct cc_chan {
     /* These do not change. */
-    size_t elem_bytes, cell_bytes;
-    uint64_t capacity, mask; /* of cells: 1 less than a power of two */
-    char *cells;
+    size_t elem_bytes;
+    uint64_t capacity, mask; /* of places: 1 less than a power of two */
+    char *ring;
     char *name;     /* or NULL */
     int overflow;   /* CC_OVERFLOW_* */
     bool unbounded; /* its values are in `heap` */
     bool always;    /* frozen, even when it is not closed */
     uint32_t alive; /* CC__CHAN_ALIVE, until it is destroyed */
 
-    _Atomic uint64_t tail __attribute__((aligned(CC__FALSE_SHARING))); /* W: senders by CAS; frozen: with the lock */
-    _Atomic uint64_t head_seen; /* a count that the head has passed.  W, R: senders */
-
-    _Atomic uint64_t head __attribute__((aligned(CC__FALSE_SHARING))); /* W: receivers by CAS; frozen: with the lock */
+    struct cc__end put __attribute__((aligned(CC__FALSE_SHARING)));
+    struct cc__end taken __attribute__((aligned(CC__FALSE_SHARING)));
 
     /* The rest is guarded by the lock of rx. A list's mark: whether there is anybody on it, as a hint. */
     struct cc__waitlist rx __attribute__((aligned(CC__FALSE_SHARING))); /* who waits to receive */
     struct cc__waitlist tx;                                             /* who waits to send */
     struct cc__waitlist ends;                                           /* who waits for it to be closed and drained */
-    _Atomic int closed;                                                 /* W: with the lock.  R: anyone.  [CH3] */
+    _Atomic int closed;                                                 /* W: with the lock.  R: anyone.  [CH4] */
     int tx_code, rx_code;                                               /* if closed: what calls return */
     _Atomic uint64_t dropped;                                           /* W: with the lock.  R: anyone */
     struct {

@@ -51,7 +51,7 @@ size_t cc__nursery_live(struct cc_nursery *n, bool *owner_waits) {
     return 0;
 }
 
-/* A channel for letters, as chan.c makes one; with two cells, whatever its capacity. */
+/* A channel for letters, as chan.c makes one; capacity: a power of two, or none. */
 static struct cc_chan *channel(size_t capacity) {
     struct cc_chan *c = malloc(sizeof *c);
     memset(c, 0, sizeof *c);
@@ -63,11 +63,8 @@ static struct cc_chan *channel(size_t capacity) {
         cc__chan_freeze(c);
         return c;
     }
-    c->mask = 1;
-    c->cell_bytes = sizeof(struct cc__cell) + sizeof(int *);
-    c->cells = malloc(2 * c->cell_bytes);
-    for (size_t i = 0; i < 2; i++)
-        cc__store_relaxed(&((struct cc__cell *)(void *)(c->cells + i * c->cell_bytes))->turn, i);
+    c->mask = capacity - 1;
+    c->ring = malloc(capacity * sizeof(int *));
     return c;
 }
 
@@ -84,7 +81,7 @@ static int empty_and_free(struct cc_chan *c) {
     mc_assert(c->rx.first == NULL && c->tx.first == NULL && c->ends.first == NULL);
     mc_assert(cc__load_relaxed(&c->rx.mark) == 0 && cc__load_relaxed(&c->tx.mark) == 0);
     for (int *l; cc_channel_try_recv(c, &l) == 0; free(l)) sum += *l;
-    free(c->cells);
+    free(c->ring);
     free(c);
     return sum;
 }

@@ -12,10 +12,12 @@
  * Sources: src/fiber/ctx_x86_64.S
  * Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave
  * Mutate: src/chan/ring.h
+ * Break: src/chan/ring.h: n >= e->seen => n == e->seen
+ * Break: src/chan/chan.c: cc__ring_thaw_end(&c->taken); => ;
  * Weaken: src/task/wait_hot.h: cc__wait_settle: store_release -> relaxed
- * Break: src/chan/chan.c: cc__or_relaxed(&c->tail, CC__CHAN_FROZEN); => ;
+ * Break: src/chan/chan.c: cc__ring_freeze_end(&c->put); => ;
  * Break: src/chan/chan.c: cc__fence_before_lock(); => ;
- * Break: src/chan/chan.c: cc__or_relaxed(&c->head, CC__CHAN_FROZEN); => ;
+ * Break: src/chan/chan.c: cc__ring_freeze_end(&c->taken); => ;
  * Break: src/chan/chan.c: if (m->peer != NULL) cc__ring_put_frozen(c, m->peer->value); => ;
  * Break: src/chan/chan.c: NULL && !cc__wait_claim(w)) => NULL && (cc__wait_claim(w), false))
  * Break: src/chan/chan.c: chain = take_all(&c->rx, c->rx_code, chain); => ;
@@ -95,7 +97,10 @@ static void sends_and_closes(void) {
 static void receives_and_frees(void) {
     receives();
     mc_assert(codes[mc_self()] == 0);
-    free(chan->cells);
+    struct cc__waitlist *locks[] = {&chan->rx, &chan->put.guard, &chan->taken.guard}; /* as destroying does */
+    for (int i = 0; i < 3; i++) cc__waitlist_lock(locks[i]);
+    for (int i = 0; i < 3; i++) cc__waitlist_unlock(locks[i]);
+    free(chan->ring);
     free(chan);
     chan = NULL;
 }
@@ -172,8 +177,8 @@ const struct mc_scenario mc_scenarios[] = {
     LONG("capacity 2, 2 senders, 2 receivers", two, check, sends, sends, receives, receives),
     LONG("capacity 2, full, 2 senders, 2 receivers", two_full, check, sends, sends, receives, receives),
     SCENARIO("capacity 2, two of each", two, check, sends_two, receives_two),
-    SCENARIO("a cell that is used again", two_full, check, sends, receives),
-    SCENARIO("a cell that is used again, 2 receivers", two_full, check, sends, receives, receives),
+    SCENARIO("a place that is used again", two_full, check, sends, receives),
+    SCENARIO("a place that is used again, 2 receivers", two_full, check, sends, receives, receives),
     WAITING(2, "capacity 1, 2 receivers wait", one, check, receives, receives, sends_two),
     {0},
 };

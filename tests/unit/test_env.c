@@ -36,7 +36,7 @@ static int channels(void) {
     int v, rc = cc_chan_create_with(c, &((cc_chan_attr){.capacity = 2, .name = "few"}));
     if (rc != 0) return rc;
     rc += cc_send(c, 1) + cc_recv(c, &v);
-    printf("ring=%d\n", (cc__load_relaxed(&c.ch->tail) & CC__CHAN_FROZEN) == 0);
+    printf("ring=%d\n", cc__load_relaxed(&c.ch->put.frozen) == 0);
     fflush(stdout);
     CC_DEADLINE_MS(1) rc += cc_recv(c, &v) != -ETIMEDOUT;
     rc += cc_select(CC_RECV(c, &v), CC_AFTER_MS(1)) != 1;
