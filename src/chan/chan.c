@@ -139,13 +139,14 @@ void cc_channel_destroy(cc_chan *c) {
 
 void cc__chan_freeze(cc_chan *c) {
     if (cc__load_relaxed(&c->put.frozen) != 0) return; /* and so is the other end */
+    c->calm = 0;
     cc__ring_freeze_end(&c->put);
     cc__ring_freeze_end(&c->taken);
 }
 
 void cc__chan_thaw(cc_chan *c) {
     if (c->always || c->rx.first != NULL || c->tx.first != NULL || c->ends.first != NULL) return;
-    if (cc__load_relaxed(&c->closed) != 0) return;
+    if (cc__load_relaxed(&c->closed) != 0 || ++c->calm < CC__CHAN_CALM) return;
     cc__ring_thaw_end(&c->taken);
     cc__ring_thaw_end(&c->put);
 }
@@ -166,9 +167,10 @@ static void note_list(struct cc__waitlist *l) {
     cc__store_relaxed(&l->mark, l->first != NULL);
 }
 
-void cc__chan_append(struct cc__waitlist *l, struct cc__wait *w) {
+void cc__chan_append(cc_chan *c, struct cc__waitlist *l, struct cc__wait *w) {
     cc__waitlist_append(l, w);
     note_list(l);
+    c->calm = 0;
 }
 
 void cc__chan_leave(cc_chan *c, struct cc__waitlist *l, struct cc__wait *w) {
@@ -432,7 +434,7 @@ static inline __attribute__((always_inline)) int chan_slow(cc_chan *c, enum dire
             rc = -EDEADLK;
         if (rc != -EAGAIN) return chan_through(c, d, rc, &m);
         struct cc__waitlist *list = d == SEND ? &c->tx : &c->rx;
-        cc__chan_append(list, &w);
+        cc__chan_append(c, list, &w);
         cc__waitlist_unlock(&c->rx);
         if (CC__TRACING(CC__LOG_CHAN))
             cc__event_chan(d == SEND ? "waits to send to" : "waits to receive from", c, NULL, NULL);
@@ -495,13 +497,13 @@ static CC__NOINLINE int recv_ring(cc_chan *c, void *elem) {
 int cc_channel_send(cc_chan *c, const void *elem) {
     if (CC__UNLIKELY(c == NULL)) return -EINVAL;
     check_alive(c);
-    return c->always ? send_slow(c, elem) : send_ring(c, elem);
+    return cc__load_relaxed(&c->put.frozen) != 0 ? send_slow(c, elem) : send_ring(c, elem);
 }
 
 int cc_channel_recv(cc_chan *c, void *elem) {
     if (CC__UNLIKELY(c == NULL)) return -EINVAL;
     check_alive(c);
-    return c->always ? recv_slow(c, elem) : recv_ring(c, elem);
+    return cc__load_relaxed(&c->taken.frozen) != 0 ? recv_slow(c, elem) : recv_ring(c, elem);
 }
 
 int cc_channel_try_send(cc_chan *c, const void *elem) {

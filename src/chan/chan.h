@@ -11,7 +11,7 @@
  *   W1 locks the channel                            C1 finds room, or a value, in the open ring; or
  *   W2 freezes both ends, under the lock of each    C2 finds its end frozen: locks the channel
  *   W3 looks again: it can go on: does              C3 meets the first that waits: claims its wait
- *   W4 else its node goes on the list               C4 nobody waits any more: thaws
+ *   W4 else its node goes on the list               C4 nobody has waited for a while: thaws
  *   W5 unlocks, waits                               C5 unlocks; writes into the waiter's frame, or reads from
  *                                                      it; settles its wait and unparks it
  *
@@ -36,6 +36,12 @@
 #include "../base/base.h"
 #include "../sched/sched.h"
 #include "../task/wait.h"
+
+/* A frozen channel is thawed when nobody has waited for so many operations: where each one meets somebody who waits,
+ * freezing it and thawing it each time would cost more than its lock. */
+#ifndef CC__CHAN_CALM
+#define CC__CHAN_CALM 8
+#endif
 
 enum { CC__CHAN_ALIVE = 0x63686e21 };
 
@@ -68,6 +74,7 @@ struct cc_chan {
     struct cc__waitlist ends;                                           /* who waits for it to be closed and drained */
     _Atomic int closed;                                                 /* W: with the lock.  R: anyone.  [CH4] */
     int tx_code, rx_code;                                               /* if closed: what calls return */
+    unsigned calm;                                                      /* times in a row that nobody waited */
     _Atomic uint64_t dropped;                                           /* W: with the lock.  R: anyone */
     struct {
         char *elems;
@@ -95,9 +102,9 @@ int cc__chan_send_locked(cc_chan *c, const void *elem, struct cc__meet *m);
 int cc__chan_recv_locked(cc_chan *c, void *elem, struct cc__meet *m);
 bool cc__chan_ended_locked(const cc_chan *c); /* closed and drained */
 void cc__chan_freeze(cc_chan *c);
-void cc__chan_thaw(cc_chan *c);                            /* if nobody waits */
+void cc__chan_thaw(cc_chan *c);                            /* if nobody has waited for a while */
 void cc__chan_meet(struct cc__meet *m, size_t elem_bytes); /* without the lock, and the channel */
-void cc__chan_append(struct cc__waitlist *l, struct cc__wait *w);
+void cc__chan_append(cc_chan *c, struct cc__waitlist *l, struct cc__wait *w);
 void cc__chan_leave(cc_chan *c, struct cc__waitlist *l, struct cc__wait *w); /* takes and gives up the lock */
 /* Whether it looks as if a receive, or a send, need not wait. */
 bool cc__chan_may_recv(const cc_chan *c);

@@ -182,7 +182,7 @@ static void append_nodes(struct select *s) {
         s->nodes[i].value = s->cases[i].elem;
         s->nodes[i].object = on_channel(&s->cases[i]) ? (void *)s->cases[i].chan : s->cases[i].task.priv_record;
         if (on_channel(&s->cases[i]))
-            cc__chan_append(l, &s->nodes[i]);
+            cc__chan_append(s->cases[i].chan, l, &s->nodes[i]);
         else
             cc__waitlist_append(l, &s->nodes[i]);
     }

@@ -10,6 +10,7 @@
  * Sources: src/chan/chan.c src/sched/park.c src/sched/cancel.c src/task/state.c src/task/wait.c src/base/env.c
  * Sources: src/plat/thread.c src/plat/file.c src/plat/futex.c src/plat/clock.c src/base/assert.c src/base/text.c
  * Sources: src/fiber/ctx_x86_64.S
+ * Define: CC__CHAN_CALM=1
  * Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave
  * Mutate: src/chan/ring.h
  * Break: src/chan/ring.h: n >= e->seen => n == e->seen

@@ -9,6 +9,7 @@
  * Sources: src/chan/chan.c src/chan/select.c src/sched/park.c src/sched/cancel.c src/task/state.c src/task/wait.c
  * Sources: src/plat/thread.c src/plat/file.c src/plat/futex.c src/plat/clock.c src/base/assert.c src/base/text.c
  * Sources: src/base/env.c src/fiber/ctx_x86_64.S
+ * Define: CC__CHAN_CALM=1
  * Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave
  * Break: src/chan/select.c: if (l == NULL || i == but) continue; => if (l == NULL || i != but) continue;
  * Break: src/chan/select.c: leave_all(s, i); => ;
