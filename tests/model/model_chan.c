@@ -14,7 +14,6 @@
  * Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave
  * Mutate: src/chan/ring.h
  * Break: src/chan/ring.h: n >= e->seen => n == e->seen
- * Break: src/chan/chan.c: cc__ring_thaw_end(&c->taken); => ;
  * Weaken: src/task/wait_hot.h: cc__wait_settle: store_release -> relaxed
  * Break: src/chan/chan.c: cc__ring_freeze_end(&c->put); => ;
  * Break: src/chan/chan.c: cc__fence_before_lock(); => ;
