@@ -10,7 +10,7 @@
  * bound, policies; 1, 2, 7 and 16 workers. CC_TEST_SECONDS makes it go on for so long, with other rounds.
  * Timeout: 120
  */
-#include "runtimes.h"
+#include "parties.h"
 
 enum { CHANS = 3, ACTORS = 14, THREADS = 4, CASES = 20, WORDS = 5, BATCH = 64 };
 enum { ACCEPTED = 1, RECEIVED = 2 }; /* in the table: a flag, and one of a count */
@@ -305,9 +305,7 @@ static void *one_round(void *arg) {
     struct plan *p = arg;
     struct round r;
     struct cc__rng rng;
-    cc_task task[ACTORS];
-    pthread_t thread[ACTORS];
-    bool on_thread[ACTORS];
+    struct test_party party[ACTORS];
     int threads = 0;
     cc__rng_seed(&rng, test_random());
     round_begin(&r, p, &rng);
@@ -315,18 +313,12 @@ static void *one_round(void *arg) {
     for (uint32_t i = 0; i < count; i++) start(&actor[i], &r, i, &rng);
     CC_NURSERY(n) {
         for (uint32_t i = 0; i < count; i++) {
-            on_thread[i] = threads < THREADS && cc__rng_below(&rng, 3) == 0;
-            threads += on_thread[i];
-            if (on_thread[i])
-                test_must(pthread_create(&thread[i], NULL, act, &actor[i]) == 0);
-            else
-                test_must(cc_task_spawn(&task[i], NULL, act, &actor[i]) == 0);
+            bool on_thread = threads < THREADS && cc__rng_below(&rng, 3) == 0;
+            threads += on_thread;
+            test_party_start(&party[i], on_thread, act, &actor[i]);
         }
         if (cc__rng_below(&rng, 4) == 0) cc_spawn(n, closes_early, &r, cc__rng_below(&rng, 1000));
-        for (uint32_t i = 0; i < count; i++)
-            if (!on_thread[i]) test_must(cc_task_join(task[i], NULL) == 0);
-        for (uint32_t i = 0; i < count; i++)
-            if (on_thread[i]) CC_BLOCKING pthread_join(thread[i], NULL);
+        for (uint32_t i = 0; i < count; i++) test_party_end(&party[i]);
     }
     p->received += round_end(&r, &actor[CHANS]);
     return NULL;
