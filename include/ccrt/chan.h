@@ -148,14 +148,15 @@ CC_END_DECLS
 namespace ccrt {
 namespace priv {
 
-template <class T, class... V> int send(cc_chan *c, T *, V &&...v) {
+/* The value is converted to the channel's type, not the other way round; a struct may be its fields in braces. */
+template <class T> struct elem_of {
     static_assert(__is_trivially_copyable(T), "ccrt: elements of channels are copied byte by byte");
-    T elem{static_cast<V &&>(v)...};
+    typedef T type;
+};
+template <class T> int send(cc_chan *c, T *, const typename elem_of<T>::type &elem) {
     return cc_channel_send(c, &elem);
 }
-template <class T, class... V> int try_send(cc_chan *c, T *, V &&...v) {
-    static_assert(__is_trivially_copyable(T), "ccrt: elements of channels are copied byte by byte");
-    T elem{static_cast<V &&>(v)...};
+template <class T> int try_send(cc_chan *c, T *, const typename elem_of<T>::type &elem) {
     return cc_channel_try_send(c, &elem);
 }
 

@@ -85,9 +85,8 @@ template <class T> struct cc_send_elem {
         return make_case(CC_OP_SEND, chan, &elem, 0, no_task());
     }
 };
-template <class T, class... V> cc_send_elem<T> send_case(cc_chan *c, T *, V &&...v) {
-    static_assert(__is_trivially_copyable(T), "ccrt: elements of channels are copied byte by byte");
-    return {c, T{static_cast<V &&>(v)...}};
+template <class T> cc_send_elem<T> send_case(cc_chan *c, T *, const typename elem_of<T>::type &elem) {
+    return {c, elem};
 }
 template <class... C> int select(int order, const C &...c) {
     const cc_case cases[] = {static_cast<cc_case>(c)...};
