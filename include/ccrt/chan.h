@@ -149,14 +149,14 @@ namespace ccrt {
 namespace priv {
 
 /* The value is converted to the channel's type, not the other way round; a struct may be its fields in braces. */
-template <class T> struct elem_of {
+template <class T> struct cc_elem {
     static_assert(__is_trivially_copyable(T), "ccrt: elements of channels are copied byte by byte");
     typedef T type;
 };
-template <class T> int send(cc_chan *c, T *, const typename elem_of<T>::type &elem) {
+template <class T> int send(cc_chan *c, T *, const typename cc_elem<T>::type &elem) {
     return cc_channel_send(c, &elem);
 }
-template <class T> int try_send(cc_chan *c, T *, const typename elem_of<T>::type &elem) {
+template <class T> int try_send(cc_chan *c, T *, const typename cc_elem<T>::type &elem) {
     return cc_channel_try_send(c, &elem);
 }
 

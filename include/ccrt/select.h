@@ -85,7 +85,7 @@ template <class T> struct cc_send_elem {
         return make_case(CC_OP_SEND, chan, &elem, 0, no_task());
     }
 };
-template <class T> cc_send_elem<T> send_case(cc_chan *c, T *, const typename elem_of<T>::type &elem) {
+template <class T> cc_send_elem<T> send_case(cc_chan *c, T *, const typename cc_elem<T>::type &elem) {
     return {c, elem};
 }
 template <class... C> int select(int order, const C &...c) {

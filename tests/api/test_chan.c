@@ -172,7 +172,8 @@ static void bad_input(void **state) {
     assert_int_equal(cc_channel_create(NULL, 4, 1), -EINVAL);
     assert_int_equal(cc_channel_create(&c, 8, SIZE_MAX), -EINVAL);
     assert_int_equal(cc_channel_create(&c, SIZE_MAX, 2), -EINVAL);
-    assert_int_equal(cc_channel_create(&c, 1 << 20, (size_t)1 << 40), -ENOMEM);
+    if (!TEST_ASAN && !TEST_TSAN) /* which end the program rather than return NULL */
+        assert_int_equal(cc_channel_create(&c, 1 << 20, (size_t)1 << 40), -ENOMEM);
     assert_null(c);
     assert_int_equal(cc_channel_create_with(&c, 4, &(cc_chan_attr){.overflow = 3, .capacity = 1}), -EINVAL);
     assert_int_equal(cc_channel_create_with(&c, 4, &(cc_chan_attr){.overflow = CC_OVERFLOW_DROP_OLDEST}), -EINVAL);

@@ -43,6 +43,20 @@
  * case 42 (c++): the function does not return such a result
  * case 43 (c++): deleted
  * case 44 (c++): no matching function|cannot convert|no known conversion
+ *
+ * channels
+ * case 50 (all): pointer|conver
+ * case 51 (all): pointer|conver|cannot initialize
+ * case 52 (all): pointer|incompatible operand types
+ * case 53 (all): pointer|incompatible operand types
+ * case 54 (all): pointer|incompatible operand types
+ * case 55 (all): pointer|conver
+ * case 56 (all): pointer|incompatible operand types
+ * case 57 (all): pointer|incompatible operand types
+ * case 58 (all): incompatible|conver|invalid initialization
+ * case 59 (c++): elements of channels are copied byte by byte
+ * case 60 (c++): elements of channels are copied byte by byte
+ * case 61 (all): pointer|incompatible operand types
  */
 #include <ccrt.h>
 
@@ -159,6 +173,58 @@ int results(cc_nursery *n, long_result *f, text_result *t) {
     cc_nursery_wait_cancellable(n);
 #endif
     return rc + (int)value;
+}
+
+typedef CC_CHAN(int) int_chan;
+typedef struct {
+    int x, y;
+} point;
+typedef CC_CHAN(point) point_chan;
+
+int channels(int_chan c, point_chan p, int *number, long *value);
+int channels(int_chan c, point_chan p, int *number, long *value) {
+    point at = {1, 2};
+    int rc = cc_send(c, 1) + cc_try_send(c, *number) + cc_recv(c, number) + cc_try_recv(c, number);
+    rc += cc_send(p, {3, 4}) + cc_send(p, at) + cc_recv(p, &at) + (int)*value;
+    rc += cc_select(CC_RECV(c, number), CC_SEND(c, 1), CC_SEND(p, at), CC_SEND(p, {5, 6}), CC_CLOSED(p), CC_DEFAULT);
+    CC_EACH(int, x, c, rc) *number += x;
+    CC_SELECT {
+        CC_ON_RECV(c, number) rc++;
+        CC_ON_SEND(p, &at) rc++;
+        CC_ON_ERROR(rc) rc--;
+    }
+#if CASE == 50
+    rc += cc_send(c, number);
+#elif CASE == 51
+    rc += cc_try_send(c, "text");
+#elif CASE == 52
+    rc += cc_recv(c, value);
+#elif CASE == 53
+    rc += cc_try_recv(p, number);
+#elif CASE == 54
+    rc += cc_select(CC_RECV(c, value), CC_DEFAULT);
+#elif CASE == 55
+    rc += cc_select(CC_SEND(c, value), CC_DEFAULT);
+#elif CASE == 56
+    CC_EACH(long, y, c) *value += y;
+#elif CASE == 57
+    CC_SELECT {
+        CC_ON_SEND(p, number) rc++;
+    }
+#elif CASE == 58
+    rc += cc_send(c, at);
+#elif CASE == 59
+    CC_CHAN(std::string) names;
+    rc += cc_send(names, "name");
+#elif CASE == 60
+    CC_CHAN(std::string) names;
+    rc += cc_select(CC_SEND(names, "name"));
+#elif CASE == 61
+    CC_SELECT {
+        CC_ON_RECV(c, &at) rc++;
+    }
+#endif
+    return rc;
 }
 
 #ifdef __cplusplus
