@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Goal: spawning, joining, yielding, parking and waking on one worker take no memory from the system, make no system
- * call, read no clock, ask for no variable, take no lock and write to nothing that all workers share
- * (lessons 29, 32, 39).
+/* Goal: spawning, joining, yielding, parking and waking, sending and receiving on one worker take no memory from the
+ * system, make no system call, read no clock, ask for no variable, take no lock and write to nothing that all workers
+ * share (lessons 29, 32, 39); channels of words copy them without a call (lesson 70).
  * Method: whatever the library calls goes through the linker's wraps and is counted, over 10,000 of each after a
  * warm-up. The record of the runtime, all that its workers share, is put on pages of its own and made read-only: a
  * write to it, atomic or not, faults, is counted and let pass.
  * Link: -Wl,--wrap=malloc,--wrap=calloc,--wrap=free,--wrap=aligned_alloc,--wrap=strdup,--wrap=clock_gettime
  * Link: -Wl,--wrap=syscall,--wrap=sched_yield,--wrap=mmap,--wrap=munmap,--wrap=mprotect,--wrap=madvise,--wrap=getenv
- * Link: -Wl,--wrap=pthread_mutex_lock,--wrap=write,--wrap=read
+ * Link: -Wl,--wrap=pthread_mutex_lock,--wrap=write,--wrap=read,--wrap=memcpy
  * Not with: thread
  * Timeout: 120
  */
@@ -17,10 +17,10 @@
 
 #include <sys/mman.h>
 
-enum { MEMORY, SYSTEM, CLOCK, WALL_CLOCK, VARIABLE, LOCK, SHARED, KINDS };
+enum { MEMORY, SYSTEM, CLOCK, WALL_CLOCK, VARIABLE, LOCK, COPY, SHARED, KINDS };
 static const char *const kind_name[KINDS] = {
-    "calls for memory", "system calls", "readings of the clock",    "readings of another clock",
-    "getenv",           "locks taken",  "writes to what is shared",
+    "calls for memory", "system calls", "readings of the clock", "readings of another clock",
+    "getenv",           "locks taken",  "calls of memcpy",       "writes to what is shared",
 };
 static _Atomic long counted[KINDS];
 static _Atomic bool armed, threads_too;
@@ -55,6 +55,7 @@ char *__real_getenv(const char *name);
 int __real_pthread_mutex_lock(pthread_mutex_t *m);
 ssize_t __real_write(int fd, const void *buf, size_t n);
 ssize_t __real_read(int fd, void *buf, size_t n);
+void *__real_memcpy(void *to, const void *from, size_t n);
 
 void *__wrap_malloc(size_t n);
 void *__wrap_calloc(size_t n, size_t size);
@@ -72,6 +73,7 @@ char *__wrap_getenv(const char *name);
 int __wrap_pthread_mutex_lock(pthread_mutex_t *m);
 ssize_t __wrap_write(int fd, const void *buf, size_t n);
 ssize_t __wrap_read(int fd, void *buf, size_t n);
+void *__wrap_memcpy(void *to, const void *from, size_t n);
 
 void *__wrap_malloc(size_t n) {
     count(MEMORY);
@@ -148,6 +150,10 @@ ssize_t __wrap_write(int fd, const void *buf, size_t n) {
 ssize_t __wrap_read(int fd, void *buf, size_t n) {
     count(SYSTEM);
     return __real_read(fd, buf, n);
+}
+void *__wrap_memcpy(void *to, const void *from, size_t n) {
+    count(COPY);
+    return __real_memcpy(to, from, n);
 }
 
 static void on_fault(int sig, siginfo_t *info, void *context) {
@@ -252,9 +258,51 @@ static void play(void) {
     while (cc__load_acquire(&table.turn) == 1) cc_park_if(&table.turn, 1);
 }
 
+/* Words, of the sizes that are most common, and what is no word. */
+static CC_CHAN(long) longs, meeting;
+static CC_CHAN(int) ints;
+typedef struct odd {
+    char bytes[37];
+} odd;
+static CC_CHAN(odd) odds;
+
+static void send_and_receive(void) {
+    long v = 0;
+    int i = 0;
+    test_must(cc_send(longs, 5) == 0 && cc_send(longs, 6) == 0 && cc_send(ints, 7) == 0);
+    test_must(cc_recv(longs, &v) == 0 && v == 5 && cc_try_recv(longs, &v) == 0 && v == 6);
+    test_must(cc_try_recv(longs, &v) == -EAGAIN && cc_recv(ints, &i) == 0 && i == 7);
+}
+static void send_and_receive_odd(void) {
+    odd v = {.bytes = {1}};
+    test_must(cc_channel_send(odds.ch, &v) == 0 && cc_recv(odds, &v) == 0);
+}
+static void send_to_partner(void) {
+    test_must(cc_send(meeting, 5) == 0);
+}
+static void *receives_each(void *arg) {
+    long v;
+    while (cc_recv(meeting, &v) == 0 && v != 0) test_must(v == 5);
+    return arg;
+}
+static void end_of_meeting(void) {
+    test_must(cc_send(meeting, 0) == 0);
+}
+static void select_ready(void) {
+    long v = 0;
+    test_must(cc_select(CC_RECV(longs, &v), CC_SEND(longs, 8), CC_RECV(meeting, &v)) == 1);
+    test_must(cc_select(CC_RECV(longs, &v), CC_RECV(meeting, &v)) == 0 && v == 8);
+    test_must(cc_select(CC_RECV(longs, &v), CC_DEFAULT) == 1);
+}
+static void select_partner(void) {
+    long v = 0;
+    test_must(cc_select(CC_RECV(longs, &v), CC_SEND(meeting, 5)) == 1);
+}
+
 struct path {
     const char *name;
     void (*op)(void);
+    void (*end)(void); /* tells the partner */
     void *(*partner)(void *);
     long most[KINDS]; /* allowed over OPS */
 };
@@ -283,7 +331,10 @@ static void *measure(void *arg) {
     cc__store_release(&table.over, 1);
     if (p->partner != NULL) {
         cc__store_release(&table.turn, 1);
-        cc_unpark(table.player[1]);
+        if (p->end != NULL)
+            p->end();
+        else
+            cc_unpark(table.player[1]);
         test_must(cc_task_join(partner, NULL) == 0);
     }
     return NULL;
@@ -321,7 +372,8 @@ static void lesson_29_and_39_spawning(void **state) {
 }
 static void lesson_29_and_39_nurseries(void **state) {
     (void)state;
-    check_path(&(struct path){.name = "nursery of 4", .op = open_nursery, .most = {[SHARED] = 4 * (OPS / 1000 + 1)}});
+    check_path(&(struct path){
+        .name = "nursery of 4", .op = open_nursery, .most = {[SHARED] = 4 * (OPS / 1000 + 1), [COPY] = 4 * OPS}});
 }
 static void lesson_29_and_39_yielding(void **state) {
     (void)state;
@@ -331,6 +383,27 @@ static void lesson_29_and_39_yielding(void **state) {
 static void lesson_29_and_39_parking_and_waking(void **state) {
     (void)state;
     check_path(&(struct path){.name = "park and unpark", .op = play, .partner = returns_the_ball});
+}
+
+/* What waits and is woken here goes by the lists and their lock, with nothing taken from the system either. */
+static void lesson_70_channels(void **state) {
+    (void)state;
+    assert_int_equal(cc_chan_create(longs, 4), 0);
+    assert_int_equal(cc_chan_create(ints, 3), 0);
+    assert_int_equal(cc_chan_create(odds, 2), 0);
+    assert_int_equal(cc_chan_create(meeting, 0), 0);
+    check_path(&(struct path){.name = "send and receive", .op = send_and_receive});
+    check_path(&(struct path){.name = "odd sizes", .op = send_and_receive_odd, .most = {[COPY] = 2 * OPS}});
+    if (!TEST_ASAN) assert_true(cc__load_relaxed(&counted[COPY]) > 0); /* which calls its own */
+    check_path(
+        &(struct path){.name = "hand over", .op = send_to_partner, .partner = receives_each, .end = end_of_meeting});
+    check_path(&(struct path){.name = "select", .op = select_ready});
+    check_path(&(struct path){
+        .name = "select and hand over", .op = select_partner, .partner = receives_each, .end = end_of_meeting});
+    cc_chan_destroy(longs);
+    cc_chan_destroy(ints);
+    cc_chan_destroy(odds);
+    cc_chan_destroy(meeting);
 }
 
 /* With a timer set and others to run the clock is read now and then, and that the monotonic one; if a millisecond has
@@ -357,10 +430,11 @@ static void the_counters_count(void **state) {
     cc__store_relaxed(&threads_too, false);
     assert_int_equal(rc, 0);
     for (int k = 0; k < KINDS; k++)
-        if (k != SHARED && k != WALL_CLOCK) assert_true(cc__load_relaxed(&counted[k]) > 0);
+        if (k != SHARED && k != WALL_CLOCK && k != COPY) assert_true(cc__load_relaxed(&counted[k]) > 0);
     assert_int_equal(cc__load_relaxed(&counted[WALL_CLOCK]), 0); /* lesson 32: setting the time of day moves no timer */
 }
 
 TEST_MAIN(cmocka_unit_test(the_counters_count), cmocka_unit_test(lesson_29_and_39_spawning),
           cmocka_unit_test(lesson_29_and_39_nurseries), cmocka_unit_test(lesson_29_and_39_yielding),
-          cmocka_unit_test(lesson_29_and_39_parking_and_waking), cmocka_unit_test(lesson_32_and_39_with_a_timer_set))
+          cmocka_unit_test(lesson_29_and_39_parking_and_waking), cmocka_unit_test(lesson_70_channels),
+          cmocka_unit_test(lesson_32_and_39_with_a_timer_set))
