@@ -11,9 +11,11 @@
 #include <sys/types.h>
 
 #include "ccrt/async.h"
+#include "ccrt/barrier.h"
 #include "ccrt/blocking.h"
 #include "ccrt/chan.h"
 #include "ccrt/combine.h"
+#include "ccrt/cond.h"
 #include "ccrt/debug.h"
 #include "ccrt/defs.h"
 #include "ccrt/error.h"
@@ -21,13 +23,19 @@
 #include "ccrt/lambda.h"
 #include "ccrt/local.h"
 #include "ccrt/main.h"
+#include "ccrt/mutex.h"
+#include "ccrt/notify.h"
+#include "ccrt/once.h"
 #include "ccrt/park.h"
 #include "ccrt/runtime.h"
+#include "ccrt/rwlock.h"
 #include "ccrt/sched.h"
 #include "ccrt/scope.h"
 #include "ccrt/select.h"
+#include "ccrt/sem.h"
 #include "ccrt/task.h"
 #include "ccrt/time.h"
 #include "ccrt/version.h"
+#include "ccrt/waitgroup.h"
 
 #endif /* CCRT_H */

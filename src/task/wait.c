@@ -87,6 +87,16 @@ void cc__waitlist_unlock(struct cc__waitlist *l) {
 }
 #endif
 
+void cc__waitlist_prepend(struct cc__waitlist *l, struct cc__wait *w) {
+    CC_ASSERT(w->node.prev == NULL && w->node.next == NULL && l->first != w);
+    w->node.next = l->first == NULL ? NULL : &l->first->node;
+    if (l->first == NULL)
+        l->last = w;
+    else
+        l->first->node.prev = &w->node;
+    l->first = w;
+}
+
 void cc__waitlist_leave(struct cc__waitlist *l, struct cc__wait *w) {
     cc__waitlist_lock(l);
     cc__waitlist_remove(l, w);

@@ -57,6 +57,7 @@ static inline void cc__waitlist_none_held(const char *what) {
 #endif
 /* With the lock held. */
 CC__HOT void cc__waitlist_append(struct cc__waitlist *l, struct cc__wait *w);
+void cc__waitlist_prepend(struct cc__waitlist *l, struct cc__wait *w);
 CC__HOT void cc__waitlist_remove(struct cc__waitlist *l, struct cc__wait *w); /* harmless if it is not on it */
 CC__HOT struct cc__wait *cc__waitlist_take_first(struct cc__waitlist *l);
 /* Lock, remove, unlock: after a wait that others than the list may have decided. */

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/* The mutex: one word, and a list of those that wait.
+ *
+ * The word is the record of the owner, or 0, and two bits: WAITERS, the list is not empty; WOKEN, one that was woken, or
+ * that spins, is about to try. Locking a free mutex without bits is one compare-and-swap, and so is unlocking one.
+ *
+ *   locks (L)                                       unlocks (U)
+ *   L1 free, by CAS: ours                           U1 no bits: free by CAS
+ *   L2 its owner is about to run: spins a little,   U2 no WAITERS, or WOKEN: free by CAS, the bits stay: nobody is
+ *      and if there are WAITERS, sets WOKEN first      to be woken
+ *   L3 locks the list. Free: ours, as L1. Else      U3 locks the list, claims the first. By CAS: WOKEN, and no
+ *      by CAS sets WAITERS, clears WOKEN if it         WAITERS if it was the last. Unlocks the list
+ *      was its own; its node on the list, unlocks   U4 by CAS: free, the bits stay. The last touch of the mutex
+ *   L4 waits. Woken: WOKEN is its own; L1           U5 settles the wait: look again; unparks
+ *
+ * WOKEN says that somebody will look at the word after it was set, and before he waits: it is cleared only by such
+ * a one, in the very CAS that takes the mutex or that found an owner, who will unlock. So U2 loses no wake-up. Two may
+ * have it for their own, if one begins to spin while U3 wakes another; then it is cleared too early, which is one
+ * wake-up too many.
+ *
+ * Who is awake may be quicker than who was woken: that is what makes it fast, since a mutex that is handed over is idle
+ * until the one it was handed to runs. Who loses so goes back to the head of the list. Where the first has waited for a
+ * millisecond, U4 makes it the owner instead (and leaves WOKEN alone). So that U3 is not put off for ever by one that
+ * spins after the other, only a number of them in a row may set WOKEN; the list's mark counts them.
+ *
+ * Rejected: handing over always (with 2 workers ten times slower); a lock without the list's own lock (the list has to
+ * be left in the middle by who is cancelled).
+ *
+ * Prev: sync/sync.c  Next: sync/cond.c */
+#include <ccrt/mutex.h>
+
+#include "sync.h"
+
+#include "../base/assert.h"
+#include "../sched/choice.h"
+
+enum { WAITERS = 1, WOKEN = 2, BITS = WAITERS | WOKEN };
+enum { SPINS = 20, SPINNERS_IN_A_ROW = 64, PATIENCE_NS = 1000000 };
+
+_Static_assert(_Alignof(struct cc__task) > BITS, "there is room for the bits");
+
+/* [MX1] An owner's release is seen by the next: what it did under the mutex. Bits are changed without an order: the
+ * list's lock, or nothing, goes with them. */
+static inline _Atomic uintptr_t *word_of(cc_mutex *m) {
+    return (_Atomic uintptr_t *)(void *)&m->priv_word; /* W, R: any thread.  [MX1] */
+}
+
+static inline struct cc__task *owner_in(uintptr_t word) {
+    return (struct cc__task *)(word & ~(uintptr_t)BITS); /* NOLINT(performance-no-int-to-ptr) */
+}
+
+/* Whether the owner may be through in a moment: it is not parked, and not waiting for this worker. */
+static bool owner_goes_on(const struct cc__task *owner, const struct cc__task *self) {
+    uint64_t control = cc__load_relaxed(&owner->control);
+    if ((control & CC__CONTROL_STATE) != CC__ACTIVE) return false;
+    return (control & CC__CONTROL_THREAD) != 0 || self->runtime == NULL || cc__worker_count(self->runtime) > 1;
+}
+
+/* L2: have whoever unlocks rely on us, unless too many have done so. */
+static bool announce(cc_mutex *m, uintptr_t *now) {
+    if ((*now & BITS) != WAITERS) return false;
+    if (cc__load_relaxed(&CC__SYNC_LIST(m)->mark) >= SPINNERS_IN_A_ROW) return false;
+    return cc__cas_relaxed(word_of(m), now, *now | WOKEN);
+}
+
+/* L1: it is free, with these bits. True: ours. */
+static bool take(cc_mutex *m, struct cc__task *self, uintptr_t *now, uintptr_t own) {
+    /* [MX1] acquire: pairs with the release of who unlocked. */
+    return cc__cas_acquire(word_of(m), now, (*now & ~own) | (uintptr_t)self);
+}
+
+/* L1, L2. *own: WOKEN, if that is ours to clear. True: locked. */
+static bool lock_spinning(cc_mutex *m, struct cc__task *self, uintptr_t *own) {
+    uintptr_t now = cc__load_relaxed(word_of(m));
+    bool announced = false;
+    for (unsigned spins = 0; spins <= SPINS;) {
+        struct cc__task *owner = owner_in(now);
+        if (owner == NULL) {
+            if (!take(m, self, &now, *own)) continue;
+            /* With the mutex: nobody else writes the mark but who has it, with or without the list's lock. */
+            _Atomic uint32_t *in_a_row = &CC__SYNC_LIST(m)->mark;
+            if (announced) cc__store_relaxed(in_a_row, cc__load_relaxed(in_a_row) + 1);
+            return true;
+        }
+        CC_CHECK(owner != self, "a mutex was locked twice by the same task or thread");
+        if (!owner_goes_on(owner, self)) return false;
+        if (*own == 0 && announce(m, &now)) {
+            *own = WOKEN;
+            announced = true;
+        }
+        cc__cpu_relax();
+        spins++;
+        now = cc__load_relaxed(word_of(m));
+    }
+    return false;
+}
+
+/* L3. False: it was free, and is ours. */
+static bool queue_up(cc_mutex *m, struct cc__wait *w, uintptr_t own) {
+    struct cc__waitlist *l = CC__SYNC_LIST(m);
+    cc__waitlist_lock(l);
+    uintptr_t now = cc__load_relaxed(word_of(m));
+    for (;;) {
+        if (owner_in(now) == NULL) {
+            if (!take(m, w->task, &now, own)) continue;
+            cc__waitlist_unlock(l);
+            return false;
+        }
+        if (cc__cas_relaxed(word_of(m), &now, (now & ~own) | WAITERS)) break;
+    }
+    if (w->tag != 0)
+        cc__waitlist_prepend(l, w);
+    else
+        cc__waitlist_append(l, w);
+    cc__waitlist_unlock(l);
+    return true;
+}
+
+/* Cancelled: off the list. */
+static void leave(cc_mutex *m, struct cc__wait *w) {
+    struct cc__waitlist *l = CC__SYNC_LIST(m);
+    cc__waitlist_lock(l);
+    cc__waitlist_remove(l, w);
+    if (l->first == NULL) cc__and_relaxed(word_of(m), ~(uintptr_t)WAITERS);
+    cc__waitlist_unlock(l);
+}
+
+/* One wait. 0: locked; -EPIPE: woken, to look again; else cancelled, or CC__WAIT_AGAIN. */
+static int lock_waiting(cc_mutex *m, struct cc__task *self, bool cancellable, uintptr_t own, int64_t *since_ns) {
+    struct cc__wait w;
+    cc__wait_begin(&w, self, cc__sync_deciders(cancellable), m, "mutex");
+    w.tag = *since_ns != 0; /* it has waited before: to the head of the list */
+    if (*since_ns == 0) *since_ns = cc__choice_now();
+    w.value = (void *)(uintptr_t)*since_ns; /* NOLINT(performance-no-int-to-ptr) */
+    if (!queue_up(m, &w, own)) return 0;
+    int rc = cc__sync_wait(&w, cancellable);
+    if (rc != 0 && rc != -EPIPE) leave(m, &w);
+    return rc;
+}
+
+static CC__NOINLINE int lock_slowly(cc_mutex *m, struct cc__task *self, bool cancellable) {
+    uintptr_t own = 0;
+    int64_t since_ns = 0;
+    for (;;) {
+        if (lock_spinning(m, self, &own)) return 0;
+        int rc = lock_waiting(m, self, cancellable, own, &since_ns);
+        if (rc == 0) return 0;
+        if (rc < 0 && rc != -EPIPE) return rc;
+        own = rc == -EPIPE ? WOKEN : 0;
+    }
+}
+
+void cc_mutex_lock(cc_mutex *m) {
+    struct cc__task *self = cc__sync_self();
+    uintptr_t now = 0;
+    if (CC__UNLIKELY(!take(m, self, &now, 0))) (void)lock_slowly(m, self, false);
+}
+
+int cc_mutex_lock_cancellable(cc_mutex *m) {
+    struct cc__task *self = cc__sync_self();
+    uintptr_t now = 0;
+    return CC__LIKELY(take(m, self, &now, 0)) ? 0 : lock_slowly(m, self, true);
+}
+
+int cc_mutex_trylock(cc_mutex *m) {
+    struct cc__task *self = cc__sync_self();
+    uintptr_t now = cc__load_relaxed(word_of(m));
+    while (owner_in(now) == NULL)
+        if (take(m, self, &now, 0)) return 0;
+    return -EAGAIN;
+}
+
+/* U3: whom to wake, claimed; or NULL. *hand_over: it is to be the owner. */
+static struct cc__wait *choose(cc_mutex *m, bool *hand_over) {
+    struct cc__waitlist *l = CC__SYNC_LIST(m);
+    struct cc__claimed got = {0};
+    cc__waitlist_lock(l);
+    while (l->first != NULL && !cc__sync_take(l, &got)) {
+    }
+    struct cc__wait *w = got.first;
+    *hand_over = w != NULL && cc__choice_now() - (int64_t)(uintptr_t)w->value >= PATIENCE_NS;
+    uintptr_t now = cc__load_relaxed(word_of(m)), set = w != NULL && !*hand_over ? WOKEN : 0;
+    uintptr_t keep = l->first != NULL ? ~(uintptr_t)0 : ~(uintptr_t)WAITERS;
+    while (!cc__cas_relaxed(word_of(m), &now, (now & keep) | set)) {
+    }
+    cc__store_relaxed(&l->mark, 0);
+    cc__waitlist_unlock(l);
+    return w;
+}
+
+static CC__NOINLINE void unlock_slowly(cc_mutex *m, struct cc__task *self, uintptr_t now) {
+    CC_CHECK(owner_in(now) != NULL, "a mutex was unlocked that nobody has locked");
+    CC_CHECK(owner_in(now) == self, "a mutex was unlocked by another than its owner");
+    while ((now & BITS) != WAITERS)                                /* U2 */
+        if (cc__cas_release(word_of(m), &now, now & BITS)) return; /* [MX1] release: for the next owner */
+    bool hand_over;
+    struct cc__wait *w = choose(m, &hand_over);
+    uintptr_t next = hand_over ? (uintptr_t)w->task : 0;
+    now = cc__load_relaxed(word_of(m));
+    while (!cc__cas_release(word_of(m), &now, (now & BITS) | next)) {
+    } /* [MX1] U4 */
+    if (w != NULL) cc__sync_wake_one(w, hand_over ? CC__MATCHED : CC__CLOSED);
+}
+
+void cc_mutex_unlock(cc_mutex *m) {
+    struct cc__task *self = cc__sync_self();
+    uintptr_t now = (uintptr_t)self;
+    /* [MX1] release: what was done under it is seen by the next owner. */
+    if (CC__UNLIKELY(!cc__cas_release(word_of(m), &now, 0))) unlock_slowly(m, self, now);
+}

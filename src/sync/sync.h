@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* What all locks share: who calls, a wait that may be cancelled or not, and waking several at once.
+ *
+ * Each lock but the mutex keeps its state under the lock of its wait list, which is held for a few instructions:
+ *
+ *   who waits (W)                                who lets it go on (L)
+ *   W1 begins a wait, locks the list             L1 locks the list, changes the state
+ *   W2 the state allows it: changes it,          L2 takes those off that may go on now, claims their waits,
+ *      unlocks, goes on                             and changes the state for each: it has what it waited for
+ *   W3 else: its node on the list, unlocks,      L3 unlocks: the last touch of the lock
+ *      waits                                     L4 settles their waits, unparks them: touches only their frames
+ *   W4 matched: goes on. Cancelled: locks,          and records
+ *      takes its node off, lets others go on
+ *      that waited behind it, unlocks
+ *
+ * Nothing slips between W2 and W3, since one lock covers both: what L1 gives is taken at W2 or given at L2. A wait that
+ * is cancelled cannot be claimed: L2 passes it over, and what it would have had goes to the next; one that is claimed
+ * cannot be cancelled. L4 comes after L3, so who goes on may destroy the lock at once: nobody who let it go on will
+ * touch it.
+ *
+ * Prev: scope/combine.c  Next: sync/mutex.c */
+#ifndef CC__SYNC_SYNC_H
+#define CC__SYNC_SYNC_H
+
+#include "../sched/leave.h"
+
+#include <errno.h>
+
+/* The wait list in the private words of a public struct. */
+#define CC__SYNC_LIST(it)                                                                                              \
+    (__extension__({                                                                                                   \
+        _Static_assert(sizeof(struct cc__waitlist) == sizeof(it)->priv_lock + sizeof(it)->priv_waiters &&              \
+                           offsetof(__typeof__(*(it)), priv_waiters) ==                                                \
+                               offsetof(__typeof__(*(it)), priv_lock) + sizeof(it)->priv_lock,                         \
+                       "a wait list fits the words kept for it");                                                      \
+        (struct cc__waitlist *)(void *)(it)->priv_lock;                                                                \
+    }))
+
+/* The record of who calls, quickly; aborts where there is no memory for a plain thread's. */
+struct cc__task *cc__sync_self_slowly(void);
+static inline struct cc__task *cc__sync_self(void) {
+    struct cc__fiber *f = cc__fiber_current();
+    if (CC__LIKELY(f != NULL && f->up == NULL && f->task != NULL)) return f->task;
+    return cc__sync_self_slowly();
+}
+
+static inline enum cc__deciders cc__sync_deciders(bool cancellable) {
+    return cancellable ? CC__BY_CANCEL : CC__BY_LIST;
+}
+
+/* W3, W4: wait with the node on the list.
+ *   Returns    0 matched, -EPIPE closed: the node is off; else why not, or CC__WAIT_AGAIN: it may still be on it */
+static inline int cc__sync_wait(struct cc__wait *w, bool cancellable) {
+    if (cancellable) return cc__wait_cancellable_here(w, CC__NEVER, false);
+    return CC__LIKELY(cc__wait_for_ever(w) == CC__MATCHED) ? 0 : -EPIPE;
+}
+
+/* L2: waits that were claimed, off their list, in order. */
+struct cc__claimed {
+    struct cc__wait *first, *last;
+};
+
+/* L2: take the first off the list. True: it was claimed, and is the last of `got`; else it was cancelled. */
+bool cc__sync_take(struct cc__waitlist *l, struct cc__claimed *got);
+
+/* L4, without the lock. */
+void cc__sync_wake(struct cc__claimed *got);
+void cc__sync_wake_one(struct cc__wait *w, enum cc__outcome outcome);
+
+#endif /* CC__SYNC_SYNC_H */
