@@ -312,6 +312,41 @@ CANCEL_STORM = Row(
     workers=(1, 2),
 )
 
+PTHREAD = {"version": libc_version, "packages": ("gcc",), "link": ("-lpthread",)}
+
+MUTEX = Row(
+    "mutex",
+    "a mutex that nobody else wants, locked and unlocked",
+    metrics=("mutex",),
+    peers=(
+        Peer("pthread", "mutex_pthread.c", **PTHREAD, goals={"mutex": 1.0}),
+        Peer("go", "mutex_go.go", **GO, note="sync.Mutex"),
+    ),
+)
+
+MUTEX_CONTENDED = Row(
+    "mutex_contended",
+    "8 tasks that all want one mutex, for a moment each, 100,000 times",
+    metrics=("mutex_contended",),
+    peers=(
+        Peer("go", "mutex_contended_go.go", **GO, goals={"mutex_contended": 1.0}, note="sync.Mutex"),
+        Peer("pthread", "mutex_contended_pthread.c", **PTHREAD, note="8 threads"),
+    ),
+    workers=(1, 2),
+)
+
+HERD = Row(
+    "herd",
+    "1,000 tasks wait for one condition: one is woken, or all, until they have the mutex again",
+    metrics=("one", "one_p99", "all"),
+    peers=(
+        Peer("go", "herd_go.go", **GO, goals={"one_p99": 1.0, "all": 1.0}, note="sync.Cond"),
+        Peer("pthread", "herd_pthread.c", **PTHREAD, note="1,000 threads"),
+    ),
+    workers=(1, 2),
+)
+
 ROWS = (SWITCH, YIELD, MANY, YIELD_MN, SPAWN_BATCH, SPAWN_JOIN, NURSERY, SLEEP_1M, PARKED_1M, STARTUP, WAKE_LATENCY,
         PLACEMENT, NOISY_NEIGHBOR, SYSCALL_KIDNAP, CPU_GROWTH, TRACE_COST, PINGPONG, CHAN,
-        SELECT8_BLOCK, SELECT8_READY, SKYNET, CANCEL_STORM)
+        SELECT8_BLOCK, SELECT8_READY, SKYNET, CANCEL_STORM,
+        MUTEX, MUTEX_CONTENDED, HERD)

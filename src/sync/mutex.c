@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The mutex: one word, and a list of those that wait.
  *
- * The word is the record of the owner, or 0, and two bits: WAITERS, the list is not empty; WOKEN, one that was woken, or
- * that spins, is about to try. Locking a free mutex without bits is one compare-and-swap, and so is unlocking one.
+ * The word is the record of the owner, or 0, and two bits: WAITERS, the list is not empty; WOKEN, one that was woken or
+ * that spins is about to try. Locking a free mutex without bits is one compare-and-swap, and so is unlocking one.
  *
  *   locks (L)                                       unlocks (U)
  *   L1 free, by CAS: ours                           U1 no bits: free by CAS
@@ -141,6 +141,7 @@ static int lock_waiting(cc_mutex *m, struct cc__task *self, bool cancellable, ui
 static CC__NOINLINE int lock_slowly(cc_mutex *m, struct cc__task *self, bool cancellable) {
     uintptr_t own = 0;
     int64_t since_ns = 0;
+    if (self == NULL) self = cc__sync_self_slowly();
     for (;;) {
         if (lock_spinning(m, self, &own)) return 0;
         int rc = lock_waiting(m, self, cancellable, own, &since_ns);
@@ -150,16 +151,19 @@ static CC__NOINLINE int lock_slowly(cc_mutex *m, struct cc__task *self, bool can
     }
 }
 
+/* These and the unlock are jumps into the slow way or straight code: nothing is kept for it on the stack. */
 void cc_mutex_lock(cc_mutex *m) {
-    struct cc__task *self = cc__sync_self();
+    struct cc__task *self = cc__sync_self_known();
     uintptr_t now = 0;
-    if (CC__UNLIKELY(!take(m, self, &now, 0))) (void)lock_slowly(m, self, false);
+    if (CC__LIKELY(self != NULL) && CC__LIKELY(take(m, self, &now, 0))) return;
+    (void)lock_slowly(m, self, false);
 }
 
 int cc_mutex_lock_cancellable(cc_mutex *m) {
-    struct cc__task *self = cc__sync_self();
+    struct cc__task *self = cc__sync_self_known();
     uintptr_t now = 0;
-    return CC__LIKELY(take(m, self, &now, 0)) ? 0 : lock_slowly(m, self, true);
+    if (CC__LIKELY(self != NULL) && CC__LIKELY(take(m, self, &now, 0))) return 0;
+    return lock_slowly(m, self, true);
 }
 
 int cc_mutex_trylock(cc_mutex *m) {
@@ -188,7 +192,10 @@ static struct cc__wait *choose(cc_mutex *m, bool *hand_over) {
     return w;
 }
 
-static CC__NOINLINE void unlock_slowly(cc_mutex *m, struct cc__task *self, uintptr_t now) {
+/* U2 to U5. */
+static CC__NOINLINE void unlock_slowly(cc_mutex *m) {
+    struct cc__task *self = cc__sync_self();
+    uintptr_t now = cc__load_relaxed(word_of(m));
     CC_CHECK(owner_in(now) != NULL, "a mutex was unlocked that nobody has locked");
     CC_CHECK(owner_in(now) == self, "a mutex was unlocked by another than its owner");
     while ((now & BITS) != WAITERS)                                /* U2 */
@@ -203,8 +210,8 @@ static CC__NOINLINE void unlock_slowly(cc_mutex *m, struct cc__task *self, uintp
 }
 
 void cc_mutex_unlock(cc_mutex *m) {
-    struct cc__task *self = cc__sync_self();
-    uintptr_t now = (uintptr_t)self;
+    uintptr_t now = (uintptr_t)cc__sync_self_known();
     /* [MX1] release: what was done under it is seen by the next owner. */
-    if (CC__UNLIKELY(!cc__cas_release(word_of(m), &now, 0))) unlock_slowly(m, self, now);
+    if (CC__LIKELY(now != 0) && CC__LIKELY(cc__cas_release(word_of(m), &now, 0))) return;
+    unlock_slowly(m);
 }

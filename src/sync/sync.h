@@ -36,12 +36,19 @@
         (struct cc__waitlist *)(void *)(it)->priv_lock;                                                                \
     }))
 
-/* The record of who calls, quickly; aborts where there is no memory for a plain thread's. */
+/* The record of who calls; aborts where there is no memory for a plain thread's. */
 struct cc__task *cc__sync_self_slowly(void);
-static inline struct cc__task *cc__sync_self(void) {
+
+/* The same if it takes no search, or NULL: a strand's fiber has none of its own (step/sched.c), a thread may have none
+ * yet. */
+static inline struct cc__task *cc__sync_self_known(void) {
     struct cc__fiber *f = cc__fiber_current();
-    if (CC__LIKELY(f != NULL && f->up == NULL && f->task != NULL)) return f->task;
-    return cc__sync_self_slowly();
+    return CC__LIKELY(f != NULL) ? f->task : NULL;
+}
+
+static inline struct cc__task *cc__sync_self(void) {
+    struct cc__task *self = cc__sync_self_known();
+    return CC__LIKELY(self != NULL) ? self : cc__sync_self_slowly();
 }
 
 static inline enum cc__deciders cc__sync_deciders(bool cancellable) {
