@@ -10,13 +10,16 @@
 /* Until so many wait on the list in these private words: a moment, or the test hangs. */
 static inline TEST_UNUSED void test_until_waiting(void *priv_lock, int n) {
     struct cc__waitlist *l = priv_lock;
-    for (;;) {
+    for (int looks = 0;; looks++) {
         int found = 0;
         cc__waitlist_lock(l);
         for (struct cc__node *at = l->first == NULL ? NULL : &l->first->node; at != NULL; at = at->next) found++;
         cc__waitlist_unlock(l);
         if (found >= n) return;
-        cc_sleep_ms(1);
+        if (looks < 100)
+            cc_yield();
+        else
+            cc_sleep_ms(1);
     }
 }
 
