@@ -35,7 +35,11 @@
 #include "../sched/choice.h"
 
 enum { WAITERS = 1, WOKEN = 2, BITS = WAITERS | WOKEN };
-enum { SPINS = 20, SPINNERS_IN_A_ROW = 64, PATIENCE_NS = 1000000 };
+#ifndef CC__MUTEX_SPINS
+#define CC__MUTEX_SPINS 20
+#define CC__MUTEX_PAUSES 1 /* a spin */
+#endif
+enum { SPINNERS_IN_A_ROW = 64, PATIENCE_NS = 1000000 };
 
 _Static_assert(_Alignof(struct cc__task) > BITS, "there is room for the bits");
 
@@ -56,11 +60,9 @@ static bool owner_goes_on(const struct cc__task *owner, const struct cc__task *s
     return (control & CC__CONTROL_THREAD) != 0 || self->runtime == NULL || cc__worker_count(self->runtime) > 1;
 }
 
-/* L2: have whoever unlocks rely on us, unless too many have done so. */
-static bool announce(cc_mutex *m, uintptr_t *now) {
-    if ((*now & BITS) != WAITERS) return false;
-    if (cc__load_relaxed(&CC__SYNC_LIST(m)->mark) >= SPINNERS_IN_A_ROW) return false;
-    return cc__cas_relaxed(word_of(m), now, *now | WOKEN);
+/* L2: whether whoever unlocks is to rely on us: unless there is nobody else, or too many have been relied on. */
+static bool may_announce(cc_mutex *m, uintptr_t now) {
+    return (now & BITS) == WAITERS && cc__load_relaxed(&CC__SYNC_LIST(m)->mark) < SPINNERS_IN_A_ROW;
 }
 
 /* L1: it is free, with these bits. True: ours. */
@@ -73,7 +75,7 @@ static bool take(cc_mutex *m, struct cc__task *self, uintptr_t *now, uintptr_t o
 static bool lock_spinning(cc_mutex *m, struct cc__task *self, uintptr_t *own) {
     uintptr_t now = cc__load_relaxed(word_of(m));
     bool announced = false;
-    for (unsigned spins = 0; spins <= SPINS;) {
+    for (unsigned spins = 0; spins <= CC__MUTEX_SPINS;) {
         struct cc__task *owner = owner_in(now);
         if (owner == NULL) {
             if (!take(m, self, &now, *own)) continue;
@@ -84,11 +86,12 @@ static bool lock_spinning(cc_mutex *m, struct cc__task *self, uintptr_t *own) {
         }
         CC_CHECK(owner != self, "a mutex was locked twice by the same task or thread");
         if (!owner_goes_on(owner, self)) return false;
-        if (*own == 0 && announce(m, &now)) {
+        if (*own == 0 && may_announce(m, now)) {
+            if (!cc__cas_relaxed(word_of(m), &now, now | WOKEN)) continue;
             *own = WOKEN;
             announced = true;
         }
-        cc__cpu_relax();
+        for (int i = 0; i < CC__MUTEX_PAUSES; i++) cc__cpu_relax();
         spins++;
         now = cc__load_relaxed(word_of(m));
     }
