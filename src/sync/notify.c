@@ -5,7 +5,7 @@
  * if there is none it is remembered: who is cancelled keeps it from nobody. What was notified to all is told by
  * its round: one whose wait was cancelled for a scope outside its shield begins anew, and finds that it was meant.
  *
- * Prev: sync/barrier.c  Next: time/sleep.c */
+ * Prev: sync/barrier.c  Next: runtime/env.c */
 #include <ccrt/notify.h>
 
 #include "sync.h"

@@ -18,7 +18,7 @@
  * cannot be cancelled. L4 comes after L3, so who goes on may destroy the lock at once: nobody who let it go on will
  * touch it.
  *
- * Prev: scope/combine.c  Next: sync/mutex.c */
+ * Prev: chan/select.c  Next: sync/sync.c */
 #ifndef CC__SYNC_SYNC_H
 #define CC__SYNC_SYNC_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What surrounds locks in their models: around.h, what a wait may be ended by (a cancellation, a timer, a stray unpark),
- * and clocks by which nobody has waited for long, or those have whose number is below the waker's. To be included once,
+/* What surrounds locks in their models: around.h, what a wait may be ended by (a cancellation, a timer, a stray
+ * unpark), and clocks by which nobody has waited for long, or those have whose number is below the waker's. To be included once,
  * by a model that has
  *     Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave cc__now_ns */
 #ifndef CCMC_LOCKS_H

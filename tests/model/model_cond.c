@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* Goal: conditions (src/sync/cond.c): a wait returns with the mutex, whatever ended it; a signal reaches one that
  * waits, if there is one that can still take it; the mark tells a signaller that nobody waits only if that is so.
- * Method: the mutex is one of the checker's, so that the condition alone is explored; what is waited for is plain memory
- * under it. A signal that is lost leaves a waiter for ever, which is a deadlock.
+ * Method: the mutex is one of the checker's, so that the condition alone is explored; what is waited for is plain
+ * memory under it. A signal that is lost leaves a waiter for ever, which is a deadlock.
  *
  * Lessons 78 and 79.
  * Sources: src/sync/cond.c src/sync/sync.c src/sched/park.c src/sched/cancel.c src/task/state.c src/task/wait.c
  * Sources: src/task/pool.c src/plat/thread.c src/plat/file.c src/plat/futex.c src/plat/clock.c src/base/assert.c
  * Sources: src/base/text.c src/fiber/ctx_x86_64.S src/sched/inbox.c
  * Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave cc__now_ns
- * Weaken: src/task/wait.c: cc__wait_settle: store_release -> relaxed
+ * Weaken: src/task/wait_hot.h: cc__wait_settle: store_release -> relaxed
  * Break: src/sync/cond.c: cc_mutex_lock(m); => ;
- * Break: src/sync/cond.c: cc__waitlist_unlock(l); cc_mutex_unlock(m); => cc_mutex_unlock(m); cc__waitlist_unlock(l);
- * Break: src/sync/cond.c: (!cc__sync_take(l, &got) || all)) {} => ((void)cc__sync_take(l, &got), all)) {}
- * Break: src/sync/cond.c: cc__waitlist_append(l, &w); mark(l); => cc__waitlist_append(l, &w);
+ * Break: src/sync/cond.c: cc__wait_begin( => cc_mutex_unlock(m), cc_mutex_lock(m), cc__wait_begin(
+ * Break: src/sync/cond.c: !cc__sync_take(l, &got) || all => (cc__sync_take(l, &got), all)
+ * Break: src/sync/cond.c: l->first != NULL); => 0);
  */
 #include "locks.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Goal: the mutex (src/sync/mutex.c): one has it at a time, and sees what those before it did [MX1]; no wake-up is lost,
+/* Goal: the mutex (src/sync/mutex.c): one has it at a time, and sees what those before did [MX1]; no wake-up is lost,
  * whether who waits spins, is woken, comes too late, is handed it or is cancelled; nobody touches it after who had it
  * last could have freed it.
- * Method: what it guards is plain memory: two that have it at once are a data race. Tasks and threads that wait in a run
- * queue or on a futex; a clock by which nobody has waited long, or everybody has; a mutex on the heap that the last
+ * Method: what it guards is plain memory: two that have it at once are a data race. Tasks and threads that wait in a
+ * run queue or on a futex; a clock by which nobody has waited long, or everybody has; a mutex on the heap that the last
  * user frees. Who waits for ever is a deadlock.
  *
  * Lessons 68, 78 and 79.
@@ -13,12 +13,16 @@
  * Define: CC__MUTEX_SPINS=0 CC__MUTEX_PAUSES=0
  * Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave cc__now_ns
  * Mutate: src/sync/mutex.c
- * Break: src/sync/mutex.c: (now & ~own) | WAITERS)) break; => (now & ~own))) break;
- * Break: src/sync/mutex.c: if (w->tag != 0) => if (w->tag == 2)
+ * Break: src/sync/mutex.c: (now & ~own) | WAITERS)) break; => now & ~own)) break;
  * Break: src/sync/mutex.c: own = rc == -EPIPE ? WOKEN : 0; => own = 0;
- * Break: src/sync/mutex.c: (now & keep) | set)) {} => (now & keep) | set | WOKEN)) {}
+ * Break: src/sync/mutex.c: set = w != NULL && !*hand_over ? WOKEN : 0; => set = WOKEN;
  * Break: src/sync/mutex.c: uintptr_t next = hand_over ? (uintptr_t)w->task : 0; => uintptr_t next = 0;
  * Break: src/sync/mutex.c: if (rc != 0 && rc != -EPIPE) leave(m, &w); => ;
+ * Break: src/sync/mutex.c: (*now & ~own) | (uintptr_t)self); => *now | (uintptr_t)self);
+ * Break: src/sync/mutex.c: if (l->first == NULL) cc__and_relaxed(word_of(m), ~(uintptr_t)WAITERS); => ;
+ * Break: src/sync/mutex.c: l->first != NULL ? ~(uintptr_t)0 : ~(uintptr_t)WAITERS; => ~(uintptr_t)WAITERS;
+ * Break: src/sync/mutex.c: bool hand_over; => bool hand_over; cc__and_relaxed(word_of(m), (uintptr_t)BITS);
+ * Break: src/sync/mutex.c: while ((now & BITS) != WAITERS) => while (true)
  */
 #include "locks.h"
 

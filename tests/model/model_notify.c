@@ -9,8 +9,8 @@
  * Sources: src/task/pool.c src/plat/thread.c src/plat/file.c src/plat/futex.c src/plat/clock.c src/base/assert.c
  * Sources: src/base/text.c src/fiber/ctx_x86_64.S src/sched/inbox.c
  * Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave cc__now_ns
- * Weaken: src/task/wait.c: cc__wait_settle: store_release -> relaxed
- * Break: src/sync/notify.c: while (l->first != NULL && !cc__sync_take(l, &got)) {} => cc__sync_take(l, &got);
+ * Weaken: src/task/wait_hot.h: cc__wait_settle: store_release -> relaxed
+ * Break: src/sync/notify.c: l->first != NULL && !cc__sync_take(l, &got) => cc__sync_take(l, &got) && false
  * Break: src/sync/notify.c: if (got.first == NULL) n->priv_pending = 1; => ;
  * Break: src/sync/sync.c: if (!cc__wait_claim(w)) return false; => ;
  */

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* Goal: semaphores (src/sync/sem.c) and what all locks but the mutex share (src/sync/sync.c): permits are neither lost
- * nor made, whether they are taken, handed over, or meant for one that is cancelled just then; who wants many gets them;
- * nobody touches a semaphore after who was let go on could have freed it.
- * Method: a semaphore whose permits are counted at the end; what is handed over with a permit is plain memory. Who waits
- * for ever is a deadlock.
+ * nor made, whether they are taken, handed over, or meant for one that is cancelled just then; who wants many gets
+ * them; nobody touches a semaphore after who was let go on could have freed it.
+ * Method: a semaphore whose permits are counted at the end; what is handed over with a permit is plain memory. Who
+ * waits for ever is a deadlock.
  *
  * Lessons 79 and 80.
  * Sources: src/sync/sem.c src/sync/sync.c src/sched/park.c src/sched/cancel.c src/task/state.c src/task/wait.c
  * Sources: src/task/pool.c src/plat/thread.c src/plat/file.c src/plat/futex.c src/plat/clock.c src/base/assert.c
  * Sources: src/base/text.c src/fiber/ctx_x86_64.S src/sched/inbox.c
  * Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave cc__now_ns
- * Weaken: src/task/wait.c: cc__wait_settle: store_release -> relaxed
- * Break: src/sync/sem.c: if (cc__sync_take(l, got)) s->priv_permits -= => if (!cc__sync_take(l, got)) s->priv_permits -=
+ * Weaken: src/task/wait_hot.h: cc__wait_settle: store_release -> relaxed
+ * Break: src/sync/sem.c: if (cc__sync_take(l, got)) => if (!cc__sync_take(l, got))
  * Break: src/sync/sem.c: cc__waitlist_remove(CC__SYNC_LIST(s), w); => ;
  * Break: src/sync/sem.c: CC__SYNC_LIST(s)->first != NULL || s->priv_permits => s->priv_permits
  * Break: src/sync/sync.c: if (!cc__wait_claim(w)) return false; => ;
