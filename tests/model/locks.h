@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What surrounds locks in their models: around.h, what a wait may be ended by (a cancellation, a timer, a stray
- * unpark), and clocks by which nobody has waited for long, or those have whose number is below the waker's. To be included once,
- * by a model that has
+/* What surrounds locks in their models: around.h, what a wait may be ended by (a cancellation, a stray unpark), and
+ * clocks by which nobody has waited for long, or those have whose number is below the waker's. To be included once, by
+ * a model that has
  *     Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave cc__now_ns */
 #ifndef CCMC_LOCKS_H
 #define CCMC_LOCKS_H
@@ -42,11 +42,6 @@ static CC__UNUSED void cancel(int i) {
 }
 static CC__UNUSED void cancels_first(void) {
     cancel(0);
-}
-/* Its wait is out of time, as a timer decides it. The epoch is that of its first wait. */
-static CC__UNUSED void times_out_first(void) {
-    struct cc__task *t = &mine[0].task;
-    if (cc__wait_decide(t, 1, CC__TIMED_OUT)) cc__unpark(t, 0);
 }
 static CC__UNUSED void unparks_first(void) {
     cc__unpark(&mine[0].task, 0);
