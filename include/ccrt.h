@@ -13,6 +13,7 @@
 #include "ccrt/async.h"
 #include "ccrt/barrier.h"
 #include "ccrt/blocking.h"
+#include "ccrt/broadcast.h"
 #include "ccrt/chan.h"
 #include "ccrt/combine.h"
 #include "ccrt/cond.h"
@@ -26,6 +27,7 @@
 #include "ccrt/mutex.h"
 #include "ccrt/notify.h"
 #include "ccrt/once.h"
+#include "ccrt/oneshot.h"
 #include "ccrt/park.h"
 #include "ccrt/runtime.h"
 #include "ccrt/rwlock.h"
@@ -37,5 +39,6 @@
 #include "ccrt/time.h"
 #include "ccrt/version.h"
 #include "ccrt/waitgroup.h"
+#include "ccrt/watch.h"
 
 #endif /* CCRT_H */

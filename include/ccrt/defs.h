@@ -19,4 +19,11 @@
 #define CC_NODISCARD
 #endif
 
+/* Of typed calls: ptr, which must be a pointer to that type; and a value of the type of something's elements, in the
+ * caller's frame. */
+#define CC_PRIV_SAME(type_ptr, ptr) (1 ? (ptr) : (type_ptr))
+#ifndef __cplusplus
+#define CC_PRIV_ELEM(c, ...) ((__typeof__(*(c).type)[1]){__VA_ARGS__})
+#endif
+
 #endif /* CCRT_DEFS_H */
