@@ -28,6 +28,7 @@
 #include "ccrt/notify.h"
 #include "ccrt/once.h"
 #include "ccrt/oneshot.h"
+#include "ccrt/ordered.h"
 #include "ccrt/park.h"
 #include "ccrt/runtime.h"
 #include "ccrt/rwlock.h"

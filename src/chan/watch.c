@@ -13,7 +13,7 @@
  * Rejected: a sequence lock, so that readers write nothing. It reads values while they are written, which is a data
  * race unless each byte is an atomic; who reads far more often than is sent may keep what it received.
  *
- * Prev: chan/broadcast.c  Next: runtime/env.h */
+ * Prev: chan/broadcast.c  Next: chan/ordered.c */
 #include <ccrt/watch.h>
 
 #include "../base/assert.h"
