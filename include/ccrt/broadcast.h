@@ -88,9 +88,7 @@ CC_END_DECLS
 namespace ccrt {
 namespace priv {
 
-template <class T, class... V> int broadcast_send(cc_broadcast *b, T *, V &&...v) {
-    static_assert(__is_trivially_copyable(T), "ccrt: values are copied byte by byte");
-    T elem{static_cast<V &&>(v)...};
+template <class T> int broadcast_send(cc_broadcast *b, T *, const typename elem_of<T>::type &elem) {
     return cc_broadcast_send(b, &elem);
 }
 

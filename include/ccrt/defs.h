@@ -24,6 +24,16 @@
 #define CC_PRIV_SAME(type_ptr, ptr) (1 ? (ptr) : (type_ptr))
 #ifndef __cplusplus
 #define CC_PRIV_ELEM(c, ...) ((__typeof__(*(c).type)[1]){__VA_ARGS__})
+#else
+namespace ccrt {
+namespace priv {
+/* T, where it is not to be deduced: then braces will do for a value of it. */
+template <class T> struct elem_of {
+    static_assert(__is_trivially_copyable(T), "ccrt: values are copied byte by byte");
+    typedef T type;
+};
+} /* namespace priv */
+} /* namespace ccrt */
 #endif
 
 #endif /* CCRT_DEFS_H */

@@ -74,9 +74,7 @@ CC_END_DECLS
 namespace ccrt {
 namespace priv {
 
-template <class T, class... V> int oneshot_send(cc_oneshot *o, T *, V &&...v) {
-    static_assert(__is_trivially_copyable(T), "ccrt: values are copied byte by byte");
-    T elem{static_cast<V &&>(v)...};
+template <class T> int oneshot_send(cc_oneshot *o, T *, const typename elem_of<T>::type &elem) {
     return cc_oneshot_send(o, &elem);
 }
 

@@ -80,13 +80,10 @@ CC_END_DECLS
 namespace ccrt {
 namespace priv {
 
-template <class T, class... V> int watch_create(cc_watch **w, T *, V &&...v) {
-    static_assert(__is_trivially_copyable(T), "ccrt: values are copied byte by byte");
-    T elem{static_cast<V &&>(v)...};
-    return cc_watch_create(w, sizeof elem, &elem);
+template <class T> int watch_create(cc_watch **w, T *, const typename elem_of<T>::type &first) {
+    return cc_watch_create(w, sizeof first, &first);
 }
-template <class T, class... V> int watch_send(cc_watch *w, T *, V &&...v) {
-    T elem{static_cast<V &&>(v)...};
+template <class T> int watch_send(cc_watch *w, T *, const typename elem_of<T>::type &elem) {
     return cc_watch_send(w, &elem);
 }
 
