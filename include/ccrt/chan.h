@@ -110,9 +110,6 @@ CC_END_DECLS
         T *type; /* only its type is used */                                                                           \
     }
 
-/* ptr, which must be a pointer to the channel's type. */
-#define CC_PRIV_SAME(type_ptr, ptr) (1 ? (ptr) : (type_ptr))
-
 #define cc_chan_create(c, capacity) cc_channel_create(&(c).ch, sizeof *(c).type, (capacity))
 #define cc_chan_create_with(c, attr) cc_channel_create_with(&(c).ch, sizeof *(c).type, (attr))
 #define cc_chan_destroy(c) cc_channel_destroy((c).ch)
@@ -135,8 +132,7 @@ CC_END_DECLS
 
 #ifndef __cplusplus
 
-/* A value of the channel's type, in the caller's frame; a struct may be written as its fields in braces. */
-#define CC_PRIV_ELEM(c, ...) ((__typeof__(*(c).type)[1]){__VA_ARGS__})
+/* A struct may be written as its fields in braces. */
 #define cc_send(c, ...) cc_channel_send((c).ch, CC_PRIV_ELEM(c, __VA_ARGS__))
 #define cc_try_send(c, ...) cc_channel_try_send((c).ch, CC_PRIV_ELEM(c, __VA_ARGS__))
 

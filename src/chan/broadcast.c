@@ -81,7 +81,7 @@ int cc_broadcast_send(cc_broadcast *b, const void *elem) {
     cc__claims_all(&claims, &b->receivers, CC__MATCHED);
     cc__waitlist_unlock(&b->receivers);
     cc__claims_settle(&claims);
-    cc__run_operation();
+    cc__run_completed();
     return 0;
 }
 
@@ -102,7 +102,7 @@ int cc_broadcast_try_recv(cc_broadcast *b, cc_subscriber *s, void *elem) {
     cc__waitlist_lock(&b->receivers);
     int rc = take(b, s, elem);
     cc__waitlist_unlock(&b->receivers);
-    cc__run_operation();
+    cc__run_completed();
     return rc;
 }
 
@@ -117,7 +117,7 @@ int cc_broadcast_recv(cc_broadcast *b, cc_subscriber *s, void *elem) {
         if (rc == -EAGAIN && self == NULL) rc = -ENOMEM;
         if (rc != -EAGAIN) {
             cc__waitlist_unlock(&b->receivers);
-            cc__run_operation();
+            cc__run_completed();
             return rc;
         }
         cc__wait_begin(&w, self, CC__BY_CANCEL, b, "broadcast recv");

@@ -9,7 +9,7 @@
  * A claimed wait is nobody else's to decide, so its frame stays until 4, whatever cancels or times out. A node whose
  * wait cannot be claimed is off the list, too: its waiter passes through the lock before it leaves, and finds it off.
  *
- * Prev: time/sleep.c  Next: chan/oneshot.c */
+ * Prev: chan/select.c  Next: chan/oneshot.c */
 #ifndef CC__CHAN_CLAIMS_H
 #define CC__CHAN_CLAIMS_H
 
@@ -48,11 +48,8 @@ static inline void cc__claims_all(struct cc__claims *c, struct cc__waitlist *l, 
 /* Without the lock. */
 static inline void cc__claims_settle(struct cc__claims *c) {
     for (struct cc__wait *w = c->first; w != NULL;) {
-        struct cc__node *next = w->node.next; /* all that is needed of it is read before it is settled */
-        struct cc__task *waiter = w->task;
-        uint32_t generation = cc__task_generation(cc__load_relaxed(&waiter->control));
-        cc__wait_settle(w, (enum cc__outcome)w->tag);
-        cc__unpark(waiter, generation);
+        struct cc__node *next = w->node.next; /* it is gone as soon as it is settled */
+        cc__wake_claimed(w, (enum cc__outcome)w->tag);
         w = next == NULL ? NULL : CC__CONTAINER_OF(next, struct cc__wait, node);
     }
 }
@@ -61,7 +58,7 @@ static inline void cc__claims_settle(struct cc__claims *c) {
  * off.
  *   Returns    as cc__wait_cancellable() */
 static inline int cc__claims_wait(struct cc__wait *w, struct cc__waitlist *lock, struct cc__waitlist *list) {
-    int rc = cc__wait_cancellable_here(w, CC__NEVER, false);
+    int rc = cc__wait_cancellable_here(w, CC__NEVER);
     if (CC__LIKELY(rc == 0 || rc == -EPIPE)) return rc;
     cc__waitlist_lock(lock);
     cc__waitlist_remove(list, w);

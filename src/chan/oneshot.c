@@ -81,7 +81,7 @@ int cc_oneshot_send(cc_oneshot *o, const void *elem) {
     cc__waitlist_unlock(&o->receivers);
     if (w != NULL) memcpy(w->value, elem, bytes);
     cc__claims_settle(&claims);
-    cc__run_operation();
+    cc__run_completed();
     return 0;
 }
 
@@ -111,7 +111,7 @@ int cc_oneshot_try_recv(cc_oneshot *o, void *elem) {
     cc__waitlist_lock(&o->receivers);
     int rc = take(o, elem);
     cc__waitlist_unlock(&o->receivers);
-    cc__run_operation();
+    cc__run_completed();
     return rc;
 }
 
@@ -126,7 +126,7 @@ int cc_oneshot_recv(cc_oneshot *o, void *elem) {
         if (rc == -EAGAIN && self == NULL) rc = -ENOMEM;
         if (rc != -EAGAIN) {
             cc__waitlist_unlock(&o->receivers);
-            cc__run_operation();
+            cc__run_completed();
             return rc;
         }
         cc__wait_begin(&w, self, CC__BY_CANCEL, o, "oneshot recv");

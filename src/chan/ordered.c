@@ -22,7 +22,7 @@
  * Rejected: to spawn first and publish the handle then. Where that fails, by a close or a cancellation, there is a task
  * to be joined that has run for nothing.
  *
- * Prev: chan/watch.c  Next: runtime/env.h */
+ * Prev: chan/watch.c  Next: runtime/env.c */
 #include <ccrt/ordered.h>
 
 #include "../base/assert.h"
@@ -235,7 +235,7 @@ int cc_ordered_try_recv(cc_ordered *q, void **result) {
     struct receiver r;
     int rc = receive(q, &r, NULL, CC__BY_LIST);
     if (rc == 0) return received(&r, result);
-    cc__run_operation();
+    cc__run_completed();
     return rc;
 }
 

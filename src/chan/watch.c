@@ -67,7 +67,7 @@ int cc_watch_send(cc_watch *w, const void *elem) {
     cc__claims_all(&claims, &w->receivers, CC__MATCHED);
     cc__waitlist_unlock(&w->receivers);
     cc__claims_settle(&claims);
-    cc__run_operation();
+    cc__run_completed();
     return 0;
 }
 
@@ -84,7 +84,7 @@ int cc_watch_try_recv(cc_watch *w, uint64_t *seen, void *elem) {
     cc__waitlist_lock(&w->receivers);
     int rc = take(w, seen, elem);
     cc__waitlist_unlock(&w->receivers);
-    cc__run_operation();
+    cc__run_completed();
     return rc;
 }
 
@@ -99,7 +99,7 @@ int cc_watch_recv(cc_watch *w, uint64_t *seen, void *elem) {
         if (rc == -EAGAIN && self == NULL) rc = -ENOMEM;
         if (rc != -EAGAIN) {
             cc__waitlist_unlock(&w->receivers);
-            cc__run_operation();
+            cc__run_completed();
             return rc;
         }
         cc__wait_begin(&wait, self, CC__BY_CANCEL, w, "watch recv");
