@@ -88,7 +88,7 @@ CC_END_DECLS
 namespace ccrt {
 namespace priv {
 
-template <class T> int broadcast_send(cc_broadcast *b, T *, const typename elem_of<T>::type &elem) {
+template <class T> int broadcast_send(cc_broadcast *b, T *, const typename cc_elem_of<T>::type &elem) {
     return cc_broadcast_send(b, &elem);
 }
 

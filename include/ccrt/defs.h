@@ -28,7 +28,7 @@
 namespace ccrt {
 namespace priv {
 /* T, where it is not to be deduced: then braces will do for a value of it. */
-template <class T> struct elem_of {
+template <class T> struct cc_elem_of {
     static_assert(__is_trivially_copyable(T), "ccrt: values are copied byte by byte");
     typedef T type;
 };

@@ -74,7 +74,7 @@ CC_END_DECLS
 namespace ccrt {
 namespace priv {
 
-template <class T> int oneshot_send(cc_oneshot *o, T *, const typename elem_of<T>::type &elem) {
+template <class T> int oneshot_send(cc_oneshot *o, T *, const typename cc_elem_of<T>::type &elem) {
     return cc_oneshot_send(o, &elem);
 }
 

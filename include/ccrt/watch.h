@@ -80,10 +80,10 @@ CC_END_DECLS
 namespace ccrt {
 namespace priv {
 
-template <class T> int watch_create(cc_watch **w, T *, const typename elem_of<T>::type &first) {
+template <class T> int watch_create(cc_watch **w, T *, const typename cc_elem_of<T>::type &first) {
     return cc_watch_create(w, sizeof first, &first);
 }
-template <class T> int watch_send(cc_watch *w, T *, const typename elem_of<T>::type &elem) {
+template <class T> int watch_send(cc_watch *w, T *, const typename cc_elem_of<T>::type &elem) {
     return cc_watch_send(w, &elem);
 }
 

@@ -169,12 +169,12 @@ static int wait_for_slot(cc_ordered *q, struct slot **out) {
 
 /* S4: as if it had never been taken. */
 static void give_back(cc_ordered *q, struct slot *s) {
-    struct cc__claims claims = {0};
+    struct cc__claims waited = {0}; /* for the one behind it, or the end */
     cc__waitlist_lock(&q->receivers);
     free_slot(q, s);
-    give_results(q, &claims); /* perhaps it kept the one behind it waiting, or the end */
+    give_results(q, &waited);
     cc__waitlist_unlock(&q->receivers);
-    cc__claims_settle(&claims);
+    cc__claims_settle(&waited);
 }
 
 int cc_ordered_spawn_at(const cc_site *site, cc_ordered *q, void *(*fn)(void *), void *arg) {

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* What surrounds the special kinds of channels: to be included once, after around.h. What is sent is the address of a
+ * number that its sender wrote just before, in plain memory: who receives it reads that. */
+#ifndef CCMC_KINDS_H
+#define CCMC_KINDS_H
+
+#include "around.h"
+
+static int letters[MC_THREADS][2], written[MC_THREADS], codes[MC_THREADS];
+
+/* A number that tells who wrote it: two at most from each. */
+static CC__UNUSED const int *letter(void) {
+    int *l = &letters[mc_self()][written[mc_self()]++];
+    *l = 1 << mc_self();
+    return l;
+}
+
+/* In setup(): all but thread 0 are of another runtime. */
+static struct cc__runtime others;
+static void begin_kinds(bool as_tasks) {
+    all_begin(as_tasks);
+    for (int i = 1; i < MC_THREADS; i++) mine[i].task.runtime = &others;
+}
+
+/* Thread 0 is cancelled, as runtime/shutdown.c does; but it has no nurseries that it would have to hear for, so only if
+ * it waits. */
+static void cancels(void) {
+    struct cc__task *t = &mine[0].task;
+    cc__store_release(&rt.cancelled, 1);
+    cc__fence_full();
+    if (cc__wait_cancel(t)) cc__unpark(t, 0);
+}
+
+/* The code of a call that may be cancelled in thread 0 alone. */
+static int code(int rc) {
+    mc_assert(rc != -ECANCELED || (mc_self() == 0 && cc__load_relaxed(&rt.cancelled) != 0));
+    return codes[mc_self()] = rc;
+}
+
+/* Not used. */
+void cc__finish_tell(struct cc__worker *w) {
+    (void)w;
+}
+struct cc__task *cc__task_alloc(struct cc__task_cache *cache) {
+    (void)cache;
+    return NULL;
+}
+void cc__task_free(struct cc__task_cache *cache, struct cc__task *t) {
+    (void)cache, (void)t;
+}
+int cc__nursery_cancelled(const struct cc_nursery *n) {
+    (void)n;
+    return 0;
+}
+void cc__nursery_list(struct cc__task *self) {
+    (void)self;
+}
+void cc__nursery_cancel(struct cc_nursery *n, int why) {
+    (void)n, (void)why;
+}
+
+#endif /* CCMC_KINDS_H */
