@@ -226,7 +226,8 @@ static int receive(cc_ordered *q, struct receiver *r, struct cc__task *self, enu
 /* R4: its function has returned, and it ends without further ado. */
 static int received(const struct receiver *r, void **result) {
     if (result != NULL) *result = r->result;
-    (void)cc_task_join(r->task, NULL); /* unless it has given up its handle itself */
+    int rc = cc_task_join(r->task, NULL); /* -ESRCH: it has given up its handle itself */
+    if (rc == -ENOMEM) (void)cc_task_detach(r->task);
     return 0;
 }
 

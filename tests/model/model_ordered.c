@@ -57,6 +57,10 @@ int cc_task_join(cc_task t, void **result) {
     j->joined = true;
     return 0;
 }
+int cc_task_detach(cc_task t) {
+    (void)t;
+    return -ESRCH;
+}
 void cc_yield(void) {
 }
 
