@@ -90,7 +90,7 @@ template <class T> int watch_send(cc_watch *w, T *, const typename cc_elem_of<T>
 } /* namespace priv */
 } /* namespace ccrt */
 
-#define cc_watch_create(w, ...) ccrt::priv::watch_create(&(w).ch, (w).type, __VA_ARGS__)
+#define cc_watch_create(w, ...) ccrt::priv::watch_create(&(w).ch, static_cast<decltype((w).type)>(nullptr), __VA_ARGS__)
 #define cc_watch_send(w, ...) ccrt::priv::watch_send((w).ch, (w).type, __VA_ARGS__)
 
 #else

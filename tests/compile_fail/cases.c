@@ -57,6 +57,11 @@
  * case 59 (c++): elements of channels are copied byte by byte
  * case 60 (c++): elements of channels are copied byte by byte
  * case 61 (all): pointer|incompatible operand types
+ * special kinds of channels
+ * case 80 (all): pointer|conver
+ * case 81 (all): pointer|conver
+ * case 82 (all): pointer|conver
+ * case 83 (c++): values are copied byte by byte
  */
 #include <ccrt.h>
 
@@ -223,6 +228,30 @@ int channels(int_chan c, point_chan p, int *number, long *value) {
     CC_SELECT {
         CC_ON_RECV(c, &at) rc++;
     }
+struct point {
+    int x, y;
+};
+typedef CC_ONESHOT(struct point) point_shot;
+typedef CC_BROADCAST(int *) pointer_news;
+typedef CC_WATCH(struct point) point_watch;
+int kinds(point_shot o, pointer_news b, point_watch w, int *count);
+int kinds(point_shot o, pointer_news b, point_watch w, int *count) {
+    struct point p = {1, 2};
+    cc_subscriber s;
+    uint64_t seen = 0;
+    int rc = cc_oneshot_create(o) + cc_oneshot_send(o, {3, 4}) + cc_oneshot_recv(o, &p);
+    rc += cc_broadcast_subscribe(b, &s) + cc_broadcast_send(b, count) + cc_broadcast_recv(b, &s, &count);
+    rc += cc_watch_create(w, p) + cc_watch_send(w, {5, 6}) + cc_watch_recv(w, &seen, &p);
+#if CASE == 80
+    rc += cc_oneshot_recv(o, count);
+#elif CASE == 81
+    rc += cc_broadcast_send(b, &p);
+#elif CASE == 82
+    rc += cc_watch_recv(w, &seen, count);
+#elif CASE == 83
+    CC_ONESHOT(std::string) text;
+    text.ch = o.ch;
+    rc += cc_oneshot_send(text, "x");
 #endif
     return rc;
 }

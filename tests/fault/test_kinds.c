@@ -47,8 +47,10 @@ static void *echo(void *arg) {
     return arg;
 }
 static cc_task handle;
+static _Atomic int told;
 static void *tells_its_handle(void *arg) {
     handle = cc_task_self();
+    cc__store_release(&told, 1);
     return arg;
 }
 
@@ -89,7 +91,7 @@ static void without_a_record(void **state) {
     cc__store_relaxed(&nobody, 0);
     for (size_t i = 0; i < TEST_COUNT_OF(rc); i++) assert_int_equal(rc[i], -ENOMEM);
     assert_int_equal(cc_ordered_spawn(q, tells_its_handle, q), 0);
-    cc_sleep_ms(1);
+    while (cc__load_acquire(&told) == 0) cc_sleep_ms(1);
     assert_int_equal(cc_oneshot_send(o, 1) | cc_broadcast_send(b, 1) | cc_watch_send(w, 1), 0);
     cc__store_relaxed(&nobody, 1);
     int full = cc_ordered_spawn(q, echo, NULL);
