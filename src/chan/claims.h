@@ -58,7 +58,7 @@ static inline void cc__claims_settle(struct cc__claims *c) {
  * off.
  *   Returns    as cc__wait_cancellable() */
 static inline int cc__claims_wait(struct cc__wait *w, struct cc__waitlist *lock, struct cc__waitlist *list) {
-    int rc = cc__wait_cancellable_here(w, CC__NEVER);
+    int rc = cc__wait_cancellable_here(w, CC__NEVER, false);
     if (CC__LIKELY(rc == 0 || rc == -EPIPE)) return rc;
     cc__waitlist_lock(lock);
     cc__waitlist_remove(list, w);
