@@ -228,15 +228,16 @@ int channels(int_chan c, point_chan p, int *number, long *value) {
     CC_SELECT {
         CC_ON_RECV(c, &at) rc++;
     }
-struct point {
-    int x, y;
-};
-typedef CC_ONESHOT(struct point) point_shot;
+#endif
+    return rc;
+}
+
+typedef CC_ONESHOT(point) point_shot;
 typedef CC_BROADCAST(int *) pointer_news;
-typedef CC_WATCH(struct point) point_watch;
+typedef CC_WATCH(point) point_watch;
 int kinds(point_shot o, pointer_news b, point_watch w, int *count);
 int kinds(point_shot o, pointer_news b, point_watch w, int *count) {
-    struct point p = {1, 2};
+    point p = {1, 2};
     cc_subscriber s;
     uint64_t seen = 0;
     int rc = cc_oneshot_create(o) + cc_oneshot_send(o, {3, 4}) + cc_oneshot_recv(o, &p);
