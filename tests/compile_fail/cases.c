@@ -58,9 +58,9 @@
  * case 60 (c++): elements of channels are copied byte by byte
  * case 61 (all): pointer|incompatible operand types
  * special kinds of channels
- * case 80 (all): pointer|conver
+ * case 80 (all): pointer|conver|incompatible operand types
  * case 81 (all): pointer|conver
- * case 82 (all): pointer|conver
+ * case 82 (all): pointer|conver|incompatible operand types
  * case 83 (c++): values are copied byte by byte
  */
 #include <ccrt.h>
