@@ -207,6 +207,15 @@ CASES = {
                        "`src/base/a.c:12`, `src/base/`, `src/{base,plat}/a.c`, `src/base/<name>.c`\n",
           "src/base/a.c": "", "src/plat/a.c": ""}, []),
     ],
+    "quotations": [
+        ({"a.md": "<!-- b.c -->\n```c\nint x;\nint z;\n```\n", "b.c": "int x;\nint y;\nint z;\n"}, ["a.md:2"]),
+        ({"a.md": "<!-- gone.c -->\n```c\nint x;\n```\n<!-- b.c -->\n```\n```\n", "b.c": "int x;\n"},
+         ["a.md:2", "a.md:6"]),
+        ({"docs/GUIDE.md": "```c\nint x;\n```\n", "examples/guide/b.c": "int x;\n"},
+         ["docs/GUIDE.md:1", "examples/guide/b.c:1"]),
+        ({"docs/GUIDE.md": "<!-- examples/guide/b.c -->\n```c\nif (x)\n    y();\n```\n\n```\n$ make\n```\n",
+          "examples/guide/b.c": "{\n    if (x)\n        y();\n}\n", "README.md": "```c\nint x;\n```\n"}, []),
+    ],
 }
 
 

@@ -13,6 +13,7 @@ import ast
 import fnmatch
 import re
 import sys
+import textwrap
 from pathlib import Path, PurePosixPath
 
 sys.dont_write_bytecode = True
@@ -482,6 +483,51 @@ def path_exists(tree, path):
     return any(fnmatch.fnmatch(one, pattern.rstrip("/")) for one in known)
 
 
+GUIDE, GUIDE_PROGRAMS = "docs/GUIDE.md", "examples/guide"
+
+
+def quotations(tree):
+    """A block under <!-- file --> is an excerpt of that file; the guide's C blocks are, and it has all its programs."""
+    quoted = set()
+    for f in tree.files:
+        if f.suffix != ".md":
+            continue
+        for line, source, language, block in blocks(f):
+            if source is None:
+                if f.path == GUIDE and language == "c":
+                    yield f, line, "code of nowhere. Quote a program that runs, and name it above: <!-- file -->."
+            elif source not in tree.by_path:
+                yield f, line, f"{source} does not exist. Name a file as seen from the root."
+            elif not excerpt(block, tree.by_path[source].lines):
+                yield f, line, f"this is not in {source}. Copy some consecutive lines of it."
+            elif f.path == GUIDE:
+                quoted.add(source)
+    for f in tree.c_files(GUIDE_PROGRAMS):
+        if f.path not in quoted:
+            yield f, 1, f"{GUIDE} has nothing of this program. Quote it there, or move it."
+
+
+def blocks(f):
+    """(line number, file named above or None, language, lines) of the fenced blocks of a document."""
+    start, source, language = None, None, ""
+    for n, text in enumerate(f.lines):
+        fence = re.match(r"(```|~~~)(\w*)", text)
+        if not fence:
+            continue
+        if start is None:
+            above = re.fullmatch(r"<!-- (\S+) -->", f.lines[n - 1]) if n > 0 else None
+            start, source, language = n + 1, above.group(1) if above else None, fence.group(2)
+        else:
+            yield start, source, language, list(f.lines[start:n])
+            start = None
+
+
+def excerpt(block, lines):
+    """Whether a block is some consecutive lines of a file, wherever they are indented to."""
+    wanted, n = "\n".join(block), len(block)
+    return any(textwrap.dedent("\n".join(lines[i : i + n])) == wanted for i in range(len(lines) - n + 1)) and n > 0
+
+
 # ---- helpers ----
 
 
@@ -527,6 +573,7 @@ RULES = (
     leftovers,
     whitespace,
     document_links,
+    quotations,
 )
 
 
