@@ -7,12 +7,12 @@
 typedef CC_CHAN(int) int_chan;
 
 /* Waits for a value that never comes, with something to clean up. */
-CC_TASK(listen, (int_chan, in), (int_chan, ready)) {
+CC_TASK(listener, (int_chan, in), (int_chan, ready)) {
     char *buffer = malloc(4096);
     int v = 0;
     cc_send(ready, 1);
     int rc = cc_recv(in, &v); /* a cancellation point */
-    printf("listen: %s\n", cc_strerror(rc));
+    printf("listener: %s\n", cc_strerror(rc));
     free(buffer); /* cancellation is a return code: this is always reached */
     return rc;
 }
@@ -26,7 +26,7 @@ CC_TASK(fail_after, (int_chan, ready)) {
 static int first_error(int_chan never, int_chan ready) {
     int rc = 0;
     CC_NURSERY(n) {
-        cc_spawn(n, listen, never, ready);
+        cc_spawn(n, listener, never, ready);
         cc_spawn(n, fail_after, ready);
         rc = cc_nursery_wait(n);
     }
@@ -36,7 +36,7 @@ static int first_error(int_chan never, int_chan ready) {
 static int first_value(int_chan never, int_chan ready) {
     CC_NURSERY(n) {
         int v = 0;
-        cc_spawn(n, listen, never, ready);
+        cc_spawn(n, listener, never, ready);
         if (cc_recv(ready, &v) == 0) return v; /* cancels and joins, then returns */
     }
     return 0;
