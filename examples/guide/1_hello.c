@@ -14,7 +14,7 @@ static void *nap(void *unused) {
 }
 
 static int many(void) {
-    enum { COUNT = 10000 };
+    enum { COUNT = 1000 };
     static cc_task naps[COUNT];
     int ended = 0;
     for (int i = 0; i < COUNT; i++) naps[i] = cc_fiber_spawn_task(nap, NULL);
