@@ -14,7 +14,7 @@
 
 #include "../base/assert.h"
 
-enum { BATCH_MIN = 4, BATCH_MAX = 64, LIST_EVERY = 8, NEW_FIRST_EVERY = 8 };
+enum { BATCH_MIN = 4, BATCH_MAX = 64, LIST_EVERY = 4, NEW_FIRST_EVERY = 8 };
 
 size_t cc__inject_bytes(unsigned bits) {
     return CC__LANES * sizeof(struct cc__mpmc_cell) << bits;
@@ -99,7 +99,7 @@ static struct cc__task *take_share(struct cc__lane *l, struct cc__worker *w) {
     size_t want = length / cc__worker_count(w->runtime) + 1;
     want = want < BATCH_MIN ? BATCH_MIN : want > BATCH_MAX ? BATCH_MAX : want;
     struct cc__tasks taken = {0};
-    if (listed > 0 && cc__load_relaxed(&w->tick) % LIST_EVERY == 0) taken = list_take(l, want);
+    if (listed > 0 && w->inject_looks % LIST_EVERY == 0) taken = list_take(l, want);
     if (taken.first == NULL) {
         struct cc__task *got[BATCH_MAX];
         size_t n = cc__mpmc_pop(&l->ring, got, want);
@@ -113,7 +113,7 @@ static struct cc__task *take_share(struct cc__lane *l, struct cc__worker *w) {
 }
 
 struct cc__task *cc__inject_take_batch(struct cc__inject *q, struct cc__worker *w) {
-    bool other_way = cc__load_relaxed(&w->tick) % NEW_FIRST_EVERY == 0;
+    bool other_way = ++w->inject_looks % NEW_FIRST_EVERY == 0; /* by looks, as in worker.c */
     int first = other_way ? CC_PRIORITY_NORMAL : CC__LANE_BEGUN,
         second = other_way ? CC__LANE_BEGUN : CC_PRIORITY_NORMAL;
     struct cc__task *t = take_share(&q->lane[first], w);

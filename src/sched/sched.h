@@ -110,7 +110,8 @@ struct cc__worker {
     struct cc__runtime *runtime;
     uint32_t id;
     uint32_t lifo_streak;   /* taken from the slot in a row */
-    uint32_t ring_looks;    /* times it looked into its rings */
+    uint32_t ring_looks;    /* times it looked into its rings, */
+    uint32_t inject_looks;  /* and took from the global queue */
     uint32_t until_look;    /* picks until the next look at what is not local */
     uint32_t look_every;    /* of late */
     uint64_t looked;        /* when that was, in cycles */

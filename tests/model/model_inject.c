@@ -149,7 +149,7 @@ static void setup(void) {
     for (uint32_t i = 0; i < 2; i++) {
         workers[i].runtime = &runtime;
         workers[i].id = i;
-        cc__store_relaxed(&workers[i].tick, 1 - i); /* one looks into the ring first, one into the list */
+        workers[i].inject_looks = i == 0 ? 0 : 3; /* one looks into the ring first, one into the list */
     }
 }
 /* The ring is full, and one is on the list. */
