@@ -20,7 +20,7 @@
  * Break: src/scope/nursery.c: cc__wait_cancel(t); => ;
  * Break: src/scope/nursery.c: cc__cancel_pass_on(self); => ;
  * Break: src/scope/nursery.c: cc__load_relaxed(live_of(n)) > 0 ? cancel_locked(n, -ECANCELED, NULL) : NULL; => NULL;
- * Break: src/scope/nursery.c: while (live > count) => while (live >= count)
+ * Break: src/scope/nursery.c: while (live > count && => while (live >= count &&
  * Break: src/sched/cancel.c: cc__nursery_list(self); => ;
  * Break: src/scope/nursery.c: cc__add_relaxed(pins_of(i), 1); => ;
  * Break: src/scope/nursery.c: cc__load_acquire(pins_of(n)) != 0; spins++) => false; spins++)

@@ -131,17 +131,19 @@ class Build:
         self.link = next(line for line in reversed(listed.stdout.splitlines()) if f"-o tests/model/{model} " in line)
         subprocess.run(ninja + ["--quiet", model], stdout=subprocess.DEVNULL, check=True)
 
-    def includer(self, header):
-        """The source of the model, beside a header, that includes it."""
+    def sources_of(self, path):
+        """The source itself; or those of the model, beside a header, that include it."""
+        if path.suffix != ".h":
+            return [path]
         files = [Path(e["file"]).resolve() for e in self.entries]
-        return next(f for f in files if f.parent == header.parent and f'#include "{header.name}"' in f.read_text())
+        return [f for f in files if f.parent == path.parent and f'#include "{path.name}"' in f.read_text()]
 
     def compile(self, source, mutated, temporary):
         """Returns the object, or None if it does not compile; and the object it stands for."""
         entry = next(e for e in self.entries if Path(e["file"]).resolve() == source)
         words = shlex.split(entry["command"])
         output = words[words.index("-o") + 1]
-        made = temporary / "mutant.o"
+        made = temporary / f"{source.stem}.mutant.o"
         words[words.index("-o") + 1] = str(made)
         words[words.index("-c") + 1] = str(mutated)
         words += ["-w", "-iquote", str(source.parent), "-I", str(ROOT / "src")]
@@ -154,19 +156,16 @@ class Build:
         text = mutant.source.read_text()
         mutated = temporary / mutant.source.name
         mutated.write_text(text[: mutant.start] + mutant.text + text[mutant.end :])
-        source = mutant.source
-        if source.suffix == ".h":  # with a copy of who includes it, which finds it in its own folder
-            source = self.includer(mutant.source)
-            compiled = temporary / source.name
-            compiled.write_text(source.read_text())
-        else:
-            compiled = mutated
-        made, stands_for, said = self.compile(source, compiled, temporary)
-        mutated.unlink()
-        if made is None:
-            raise SystemExit(f"{mutant.name}: does not compile\n{said}")
         program = temporary / "mutant"
-        link = self.link.replace(f" {stands_for} ", f" {made} ")
+        link = self.link
+        for source in self.sources_of(mutant.source):
+            if source != mutant.source:  # a copy of who includes the header finds it in its own folder
+                (temporary / source.name).write_text(source.read_text())
+            made, stands_for, said = self.compile(source, temporary / source.name, temporary)
+            if made is None:
+                raise SystemExit(f"{mutant.name}: does not compile\n{said}")
+            link = link.replace(f" {stands_for} ", f" {made} ")
+        mutated.unlink()
         link = link.replace(f"-o tests/model/{self.model} ", f"-o {program} ")
         subprocess.run(link, shell=True, cwd=self.folder, check=True, capture_output=True)
         try:
