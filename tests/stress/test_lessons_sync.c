@@ -270,7 +270,7 @@ static void race_for_one(const struct kind *k, bool one_only) {
             test_until_waiting(k->at(), 1);
             test_must(cc_spawn(outer, waits, k, &second) == 0);
             test_until_waiting(k->at(), 2);
-            test_must(cc_spawn(outer, cancels, n) == 0);
+            test_must(cc_spawn(n, cancels, n) == 0); /* a child of it, which it outlives */
             test_jitter();
             k->wake();
         }
