@@ -196,6 +196,8 @@ static void ends_after_all(void) {
 }
 
 const struct mc_scenario mc_scenarios[] = {
+    {"no end, cancellable join, cancel", setup_tasks, {cancels, joins_cancellably}, ends_after_all},
+    {"no end, cancellable join by a thread, cancel", setup, {cancels, joins_cancellably}, ends_after_all},
     {"end, join", setup, {ends, joins}, taken_once},
     {"end, join by a task", setup_tasks, {ends, joins}, taken_once},
     {"end, detach", setup, {ends, detaches}, taken_once},
@@ -221,8 +223,6 @@ const struct mc_scenario mc_scenarios[] = {
      taken_once,
      .full = true},
     {"end, cancellable join, cancel, spawn", setup_tasks, {ends_and_spawns, joins_or_gives_up, cancels}, taken_once},
-    {"no end, cancellable join, cancel", setup_tasks, {cancels, joins_cancellably}, ends_after_all},
-    {"no end, cancellable join by a thread, cancel", setup, {cancels, joins_cancellably}, ends_after_all},
     {"end, cancellable join, join", setup_tasks, {ends, joins_cancellably, joins}, taken_once},
     {"end, two join", setup, {ends, joins, joins}, taken_once},
     {0},
