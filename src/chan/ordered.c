@@ -22,7 +22,7 @@
  * Rejected: to spawn first and publish the handle then. Where that fails, by a close or a cancellation, there is a task
  * to be joined that has run for nothing.
  *
- * Prev: chan/watch.c  Next: runtime/env.c */
+ * Prev: chan/watch.c  Next: sync/sync.h */
 #include <ccrt/ordered.h>
 
 #include "../base/assert.h"

@@ -209,7 +209,7 @@ static CC__NOINLINE void unlock_slowly(cc_mutex *m) {
     now = cc__load_relaxed(word_of(m));
     while (!cc__cas_release(word_of(m), &now, (now & BITS) | next)) {
     } /* [MX1] U4 */
-    if (w != NULL) cc__sync_wake_one(w, hand_over ? CC__MATCHED : CC__CLOSED);
+    if (w != NULL) cc__wake_claimed(w, hand_over ? CC__MATCHED : CC__CLOSED);
 }
 
 void cc_mutex_unlock(cc_mutex *m) {

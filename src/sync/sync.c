@@ -23,16 +23,9 @@ bool cc__sync_take(struct cc__waitlist *l, struct cc__claimed *got) {
     return true;
 }
 
-void cc__sync_wake_one(struct cc__wait *w, enum cc__outcome outcome) {
-    struct cc__task *t = w->task; /* all that is needed of it is read before its wait is settled */
-    uint32_t generation = cc__task_generation(cc__load_relaxed(&t->control));
-    cc__wait_settle(w, outcome);
-    cc__unpark(t, generation);
-}
-
 void cc__sync_wake(struct cc__claimed *got) {
     for (struct cc__wait *w = got->first, *next; w != NULL; w = next) {
         next = w->node.next == NULL ? NULL : CC__CONTAINER_OF(w->node.next, struct cc__wait, node);
-        cc__sync_wake_one(w, CC__MATCHED);
+        cc__wake_claimed(w, CC__MATCHED);
     }
 }

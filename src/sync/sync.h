@@ -18,7 +18,7 @@
  * cannot be cancelled. L4 comes after L3, so who goes on may destroy the lock at once: nobody who let it go on will
  * touch it.
  *
- * Prev: chan/select.c  Next: sync/sync.c */
+ * Prev: chan/ordered.c  Next: sync/sync.c */
 #ifndef CC__SYNC_SYNC_H
 #define CC__SYNC_SYNC_H
 
@@ -72,6 +72,5 @@ bool cc__sync_take(struct cc__waitlist *l, struct cc__claimed *got);
 
 /* L4, without the lock. */
 void cc__sync_wake(struct cc__claimed *got);
-void cc__sync_wake_one(struct cc__wait *w, enum cc__outcome outcome);
 
 #endif /* CC__SYNC_SYNC_H */
