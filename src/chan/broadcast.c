@@ -20,7 +20,7 @@
 #include <ccrt/broadcast.h>
 
 #include "../base/assert.h"
-#include "claims.h"
+#include "../sched/claims.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -80,7 +80,7 @@ int cc_broadcast_send(cc_broadcast *b, const void *elem) {
     b->sent++;
     cc__claims_all(&claims, &b->receivers, CC__MATCHED);
     cc__waitlist_unlock(&b->receivers);
-    cc__claims_settle(&claims);
+    cc__claims_wake(&claims);
     cc__run_completed();
     return 0;
 }
@@ -135,7 +135,7 @@ void cc_broadcast_close(cc_broadcast *b) {
     b->closed = true;
     cc__claims_all(&claims, &b->receivers, CC__CLOSED);
     cc__waitlist_unlock(&b->receivers);
-    cc__claims_settle(&claims);
+    cc__claims_wake(&claims);
 }
 
 void cc_broadcast_destroy(cc_broadcast *b) {

@@ -189,25 +189,10 @@ static inline struct cc__wait *take_waiter(struct cc__waitlist *l) {
     return w;
 }
 
-static struct cc__wait *chain_add(struct cc__wait *w, int code, struct cc__wait *chain) {
-    w->tag = (uint32_t)code;
-    w->node.next = chain == NULL ? NULL : &chain->node;
-    return w;
-}
-
-/* All of them, to a chain. */
-static struct cc__wait *take_all(struct cc__waitlist *l, int code, struct cc__wait *chain) {
-    for (struct cc__wait *w; (w = take_waiter(l)) != NULL;) chain = chain_add(w, code, chain);
-    return chain;
-}
-
-static void wake_chain(struct cc__wait *chain) {
-    while (chain != NULL) {
-        struct cc__wait *w = chain;
-        chain = w->node.next == NULL ? NULL : CC__CONTAINER_OF(w->node.next, struct cc__wait, node);
-        w->node.next = NULL;
-        cc__wake_claimed(w, CC__CLOSED);
-    }
+/* All of them are told this code. */
+static void end_all(struct cc__claims *claims, struct cc__waitlist *l, int code) {
+    for (struct cc__wait *w; (w = cc__claims_first(claims, l, CC__CLOSED)) != NULL;) w->tag = (uint32_t)code;
+    note_list(l);
 }
 
 void cc__chan_meet(struct cc__meet *m, size_t elem_bytes) {
@@ -215,7 +200,7 @@ void cc__chan_meet(struct cc__meet *m, size_t elem_bytes) {
         if (m->to != NULL) cc__elem_copy(m->to, m->from, elem_bytes);
         cc__wake_claimed(m->peer, CC__MATCHED);
     }
-    if (CC__UNLIKELY(m->ends != NULL)) wake_chain(m->ends);
+    if (CC__UNLIKELY(m->ends.first != NULL)) cc__claims_wake(&m->ends);
 }
 
 /* ---- unbounded: a circle that doubles ---- */
@@ -294,21 +279,21 @@ static bool only_waits(const cc_chan *c, const struct cc__task *self) {
 }
 
 /* Of the hook: those inside that wait to receive, if nobody is left to send. */
-static struct cc__wait *chan_all_wait(struct cc__nursery_hook *h) {
+static void chan_all_wait(struct cc__nursery_hook *h, struct cc__claims *over) {
     cc_chan *c = CC__CONTAINER_OF(h, cc_chan, hook);
-    struct cc__wait *chain = NULL, *next;
     cc__chan_lock(c);
     if (c->rx.first != NULL && only_waits(c, NULL)) {
-        for (struct cc__wait *w = c->rx.first; w != NULL; w = next) {
-            next = w->node.next == NULL ? NULL : CC__CONTAINER_OF(w->node.next, struct cc__wait, node);
+        for (struct cc__wait *w = c->rx.first, *next; w != NULL; w = next) {
+            next = cc__wait_of(w->node.next);
             if (!is_inside(c, w->task)) continue;
             cc__waitlist_remove(&c->rx, w);
-            if (cc__wait_claim(w)) chain = chain_add(w, -EDEADLK, chain);
+            if (!cc__wait_claim(w)) continue;
+            w->tag = (uint32_t)-EDEADLK;
+            cc__claims_add(over, w, CC__CLOSED);
         }
         note_list(&c->rx);
     }
     cc__chan_unlock(c);
-    return chain;
 }
 
 static void chan_at_end(struct cc__nursery_hook *h) {
@@ -326,7 +311,7 @@ int cc_channel_close_with(cc_chan *c, struct cc_nursery *n) {
     bool free_yet = c->closer == NULL;
     if (free_yet) {
         c->closer = n;
-        c->hook = (struct cc__nursery_hook){.at_end = chan_at_end, .all_wait = chan_all_wait, .wake = wake_chain};
+        c->hook = (struct cc__nursery_hook){.at_end = chan_at_end, .all_wait = chan_all_wait};
     }
     cc__chan_unlock(c);
     if (free_yet) cc__nursery_add_hook(n, &c->hook);
@@ -377,7 +362,7 @@ static void recv_stored(cc_chan *c, void *elem, struct cc__meet *m) {
         m->peer = take_waiter(&c->tx);
         if (m->peer != NULL) cc__ring_put_frozen(c, m->peer->value);
     }
-    if (cc__chan_ended_locked(c)) m->ends = take_all(&c->ends, 0, NULL);
+    if (cc__chan_ended_locked(c)) end_all(&m->ends, &c->ends, 0);
 }
 
 int cc__chan_recv_locked(cc_chan *c, void *elem, struct cc__meet *m) {
@@ -528,19 +513,19 @@ int cc_channel_try_recv(cc_chan *c, void *elem) {
 static void chan_close(cc_chan *c, int tx_code, int rx_code) {
     if (c == NULL) return;
     check_alive(c);
-    struct cc__wait *chain = NULL;
+    struct cc__claims claims = {0};
     if (CC__TRACING(CC__LOG_CHAN_MORE)) cc__event_chan("closes", c, c->name, NULL);
     cc__chan_lock(c);
     if (cc__load_relaxed(&c->closed) == 0) {
         c->tx_code = tx_code < 0 ? tx_code : -EPIPE;
         c->rx_code = rx_code < 0 ? rx_code : -EPIPE;
         cc__store_release(&c->closed, 1); /* [CH4] release: all that was accepted is counted */
-        chain = take_all(&c->tx, c->tx_code, chain);
-        chain = take_all(&c->rx, c->rx_code, chain); /* they wait where it is empty */
-        if (cc__chan_ended_locked(c)) chain = take_all(&c->ends, 0, chain);
+        end_all(&claims, &c->tx, c->tx_code);
+        end_all(&claims, &c->rx, c->rx_code); /* they wait where it is empty */
+        if (cc__chan_ended_locked(c)) end_all(&claims, &c->ends, 0);
     }
     cc__chan_unlock(c);
-    wake_chain(chain);
+    cc__claims_wake(&claims);
 }
 
 void cc_channel_close(cc_chan *c) {

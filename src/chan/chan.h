@@ -34,7 +34,7 @@
 
 #include "../base/atomic.h"
 #include "../base/base.h"
-#include "../sched/sched.h"
+#include "../sched/claims.h"
 #include "../task/wait.h"
 
 /* A frozen channel is thawed when nobody has waited for so many operations: where each one meets somebody who waits,
@@ -90,7 +90,7 @@ struct cc__meet {
     struct cc__wait *peer; /* its wait is claimed; or NULL */
     void *to;              /* copy that first, or NULL */
     const void *from;
-    struct cc__wait *ends; /* claimed ones that wait for the end, linked by node.next */
+    struct cc__claims ends; /* who waits for the end, and this is it */
 };
 
 /* ---- chan.c, for select.c ---- */

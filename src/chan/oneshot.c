@@ -12,11 +12,11 @@
  *
  * Who ends the second end frees. After its unlock the other touches nothing, so that one may.
  *
- * Prev: chan/claims.h  Next: chan/broadcast.c */
+ * Prev: chan/select.c  Next: chan/broadcast.c */
 #include <ccrt/oneshot.h>
 
 #include "../base/assert.h"
-#include "claims.h"
+#include "../sched/claims.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -80,7 +80,7 @@ int cc_oneshot_send(cc_oneshot *o, const void *elem) {
     cc__claims_all(&claims, &o->receivers, CC__CLOSED);
     cc__waitlist_unlock(&o->receivers);
     if (w != NULL) memcpy(w->value, elem, bytes);
-    cc__claims_settle(&claims);
+    cc__claims_wake(&claims);
     cc__run_completed();
     return 0;
 }
@@ -95,7 +95,7 @@ void cc_oneshot_drop(cc_oneshot *o) {
     }
     o->sender = false;
     cc__claims_all(&claims, &o->receivers, CC__CLOSED);
-    if (!unlock_and_free(o)) cc__claims_settle(&claims);
+    if (!unlock_and_free(o)) cc__claims_wake(&claims);
 }
 
 /* R1, with the lock: 0, -EPIPE, or -EAGAIN. */

@@ -26,7 +26,7 @@
 #include <ccrt/ordered.h>
 
 #include "../base/assert.h"
-#include "claims.h"
+#include "../sched/claims.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -141,7 +141,7 @@ static void *run(void *arg) {
     s->full = true;
     give_results(q, &claims);
     cc__waitlist_unlock(&q->receivers);
-    cc__claims_settle(&claims);
+    cc__claims_wake(&claims);
     return result;
 }
 
@@ -174,7 +174,7 @@ static void give_back(cc_ordered *q, struct slot *s) {
     free_slot(q, s);
     give_results(q, &waited);
     cc__waitlist_unlock(&q->receivers);
-    cc__claims_settle(&waited);
+    cc__claims_wake(&waited);
 }
 
 int cc_ordered_spawn_at(const cc_site *site, cc_ordered *q, void *(*fn)(void *), void *arg) {
@@ -201,7 +201,7 @@ void cc_ordered_close(cc_ordered *q) {
     cc__claims_all(&claims, &q->spawners, CC__CLOSED);
     give_results(q, &claims);
     cc__waitlist_unlock(&q->receivers);
-    cc__claims_settle(&claims);
+    cc__claims_wake(&claims);
 }
 
 /* ---- receiving ---- */
@@ -219,7 +219,7 @@ static int receive(cc_ordered *q, struct receiver *r, struct cc__task *self, enu
         cc__waitlist_append(&q->receivers, &r->wait);
     }
     cc__waitlist_unlock(&q->receivers);
-    cc__claims_settle(&claims);
+    cc__claims_wake(&claims);
     return rc;
 }
 

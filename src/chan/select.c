@@ -14,7 +14,7 @@
  * Rejected: registering with one lock at a time (a select that meets another one must then claim both, in an order, and
  * give up and try again); waking a select to try its cases again (another may have been quicker, time and again).
  *
- * Prev: chan/chan.c  Next: chan/claims.h */
+ * Prev: chan/chan.c  Next: chan/oneshot.c */
 #include <ccrt/select.h>
 
 #include "../base/assert.h"

@@ -17,7 +17,7 @@
 #include <ccrt/watch.h>
 
 #include "../base/assert.h"
-#include "claims.h"
+#include "../sched/claims.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -66,7 +66,7 @@ int cc_watch_send(cc_watch *w, const void *elem) {
     w->version++;
     cc__claims_all(&claims, &w->receivers, CC__MATCHED);
     cc__waitlist_unlock(&w->receivers);
-    cc__claims_settle(&claims);
+    cc__claims_wake(&claims);
     cc__run_completed();
     return 0;
 }
@@ -133,7 +133,7 @@ void cc_watch_close(cc_watch *w) {
     w->closed = true;
     cc__claims_all(&claims, &w->receivers, CC__CLOSED);
     cc__waitlist_unlock(&w->receivers);
-    cc__claims_settle(&claims);
+    cc__claims_wake(&claims);
 }
 
 void cc_watch_destroy(cc_watch *w) {

@@ -5,7 +5,7 @@
  * fiber's, so every return from the switch up to the user's code is mispredicted, some 20 cycles each: the fewer
  * functions there are between the two, the better. Calls made and left after the switch are paired again.
  *
- * Prev: sched/run.c  Next: sched/park.c */
+ * Prev: sched/run.c  Next: sched/claims.h */
 #ifndef CC__SCHED_LEAVE_H
 #define CC__SCHED_LEAVE_H
 

@@ -5,7 +5,7 @@
  * node off; decode the outcome. cc__park() itself may return for no reason; cc__wait_for() loops until the wait is
  * decided.
  *
- * Prev: sched/leave.h  Next: sched/idle.c */
+ * Prev: sched/claims.h  Next: sched/idle.c */
 #include <ccrt/park.h>
 
 #include "sched.h"
@@ -13,6 +13,7 @@
 #include "../base/assert.h"
 #include "../plat/clock.h"
 #include "../plat/futex.h"
+#include "claims.h"
 #include "events.h"
 #include "leave.h"
 
@@ -115,6 +116,13 @@ void cc__wake_claimed(struct cc__wait *node, enum cc__outcome outcome) {
     uint32_t generation = cc__task_generation(cc__load_relaxed(&t->control));
     cc__wait_settle(node, outcome);
     unpark(t, generation, NULL);
+}
+
+void cc__claims_wake(const struct cc__claims *c) {
+    for (struct cc__wait *w = c->first, *next; w != NULL; w = next) {
+        next = cc__wait_of(w->node.next); /* it is gone as soon as it is settled */
+        cc__wake_claimed(w, (enum cc__outcome)w->outcome);
+    }
 }
 
 void cc__wake_next(struct cc__worker *w, struct cc__wait *node, enum cc__outcome outcome) {

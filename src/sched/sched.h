@@ -384,13 +384,13 @@ void cc__cancel_pass_on(struct cc__task *self);
 
 /* Of the layers above: nurseries, and the runtime that starts itself. */
 struct cc_nursery;
+struct cc__claims;
 /* What ends with a nursery: at_end is called when its children have, before its owner goes on; all_wait, with its lock,
- * when fewer are left that could do something: it returns a chain of claimed waits, for `wake`, without the lock. */
+ * when fewer are left that could do something: it claims the waits that are over by that, if any. */
 struct cc__nursery_hook {
     struct cc__nursery_hook *next;
     void (*at_end)(struct cc__nursery_hook *h);
-    struct cc__wait *(*all_wait)(struct cc__nursery_hook *h);
-    void (*wake)(struct cc__wait *chain);
+    void (*all_wait)(struct cc__nursery_hook *h, struct cc__claims *over);
 };
 void cc__nursery_add_hook(struct cc_nursery *n, struct cc__nursery_hook *h);
 struct cc__task *cc__nursery_owner(const struct cc_nursery *n);

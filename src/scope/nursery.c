@@ -31,7 +31,7 @@
 #include "../base/assert.h"
 #include "../plat/clock.h"
 #include "../plat/thread.h"
-#include "../sched/leave.h"
+#include "../sched/claims.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -219,11 +219,9 @@ size_t cc__nursery_live(cc_nursery *n, bool *owner_waits) {
     return cc__load_relaxed(live_of(n));
 }
 
-/* With the lock: one less is left that could do something. The first hook that has somebody to wake, and whom. */
-static struct cc__nursery_hook *hooks_look(cc_nursery *n, struct cc__wait **chain) {
-    for (struct cc__nursery_hook *h = cc__load_relaxed(hooks_of(n)); h != NULL; h = h->next)
-        if ((*chain = h->all_wait(h)) != NULL) return h;
-    return NULL;
+/* With the lock: one less is left that could do something. */
+static void hooks_look(cc_nursery *n, struct cc__claims *over) {
+    for (struct cc__nursery_hook *h = cc__load_relaxed(hooks_of(n)); h != NULL; h = h->next) h->all_wait(h, over);
 }
 
 static void hooks_end(cc_nursery *n) {
@@ -279,9 +277,9 @@ static void count_out_and_unlock(cc_nursery *n, size_t count, cc_nursery *inner)
     uint32_t generation = 0;
     /* [NS2] acquire: what those did that were counted out before is the owner's to see, through the lock. */
     bool last = cc__sub_acq_rel(live_of(n), count) == count;
-    struct cc__wait *w = last ? cc__waitlist_take_first(waiters_of(n)) : NULL, *chain = NULL;
-    struct cc__nursery_hook *hook = w == NULL ? hooks_look(n, &chain) : NULL;
-    void (*wake)(struct cc__wait *) = hook == NULL ? NULL : hook->wake;
+    struct cc__wait *w = last ? cc__waitlist_take_first(waiters_of(n)) : NULL;
+    struct cc__claims over = {0};
+    if (w == NULL) hooks_look(n, &over);
     if (w != NULL) {
         waiter = w->task;
         generation = cc__task_generation(cc__load_relaxed(&waiter->control));
@@ -290,7 +288,7 @@ static void count_out_and_unlock(cc_nursery *n, size_t count, cc_nursery *inner)
     cc__waitlist_unlock(waiters_of(n));
     cancel_inner(inner); /* pinned: they do not need this one */
     if (waiter != NULL) cc__unpark(waiter, generation);
-    if (wake != NULL) wake(chain);
+    cc__claims_wake(&over);
 }
 
 static void child_end(cc_nursery *n, struct cc__task *t, int rc) {
@@ -379,15 +377,14 @@ int cc_nursery_spawn(cc_nursery *n, int (*fn)(void *), const void *args, size_t 
 static bool wait_register(cc_nursery *n, struct cc__wait *w) {
     cc__waitlist_lock(waiters_of(n));
     bool wait = cc__load_relaxed(live_of(n)) > 0;
-    struct cc__wait *chain = NULL;
-    struct cc__nursery_hook *hook = NULL;
+    struct cc__claims over = {0};
     if (wait) {
         cc__waitlist_append(waiters_of(n), w);
         cc__store_relaxed(owner_waits_of(n), 1);
-        hook = hooks_look(n, &chain);
+        hooks_look(n, &over);
     }
     cc__waitlist_unlock(waiters_of(n));
-    if (hook != NULL) hook->wake(chain);
+    cc__claims_wake(&over);
     return wait;
 }
 

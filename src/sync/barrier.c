@@ -13,11 +13,11 @@
 #include "../base/assert.h"
 
 /* With the lock, by who came last: the round is over. */
-static void open_up(cc_barrier *b, struct cc__claimed *got) {
+static void open_up(cc_barrier *b, struct cc__claims *got) {
     struct cc__waitlist *l = CC__SYNC_LIST(b);
     b->priv_arrived = 0;
     b->priv_round++;
-    while (l->first != NULL) cc__sync_take(l, got);
+    cc__claims_all(got, l, CC__MATCHED);
 }
 
 /* Cancelled: whether the round is over after all; else the caller has not come. */
@@ -39,7 +39,7 @@ static int barrier_wait(cc_barrier *b, bool cancellable) {
     CC_CHECK(b->priv_parties > 0, "a barrier without parties was waited for");
     for (;;) {
         struct cc__wait w;
-        struct cc__claimed got = {0};
+        struct cc__claims got = {0};
         cc__waitlist_lock(l);
         uint64_t round = b->priv_round;
         bool last = ++b->priv_arrived == b->priv_parties;
@@ -50,7 +50,7 @@ static int barrier_wait(cc_barrier *b, bool cancellable) {
             cc__waitlist_append(l, &w);
         }
         cc__waitlist_unlock(l);
-        cc__sync_wake(&got);
+        cc__claims_wake(&got);
         if (last) return 1;
         int rc = cc__sync_wait(&w, cancellable);
         if (rc == 0 || leave(b, &w, round)) return 0;

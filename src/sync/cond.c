@@ -56,14 +56,14 @@ int cc_cond_wait_cancellable(cc_cond *c, cc_mutex *m) {
 
 static void wake(cc_cond *c, bool all) {
     struct cc__waitlist *l = CC__SYNC_LIST(c);
-    struct cc__claimed got = {0};
+    struct cc__claims got = {0};
     if (cc__load_relaxed(&l->mark) == 0) return; /* see above */
     cc__waitlist_lock(l);
-    while (l->first != NULL && (!cc__sync_take(l, &got) || all)) {
+    while (cc__claims_first(&got, l, CC__MATCHED) != NULL && all) {
     }
     mark(l);
     cc__waitlist_unlock(l);
-    cc__sync_wake(&got);
+    cc__claims_wake(&got);
 }
 
 void cc_cond_signal(cc_cond *c) {

@@ -180,11 +180,9 @@ int cc_mutex_trylock(cc_mutex *m) {
 /* U3: whom to wake, claimed; or NULL. *hand_over: it is to be the owner. */
 static struct cc__wait *choose(cc_mutex *m, bool *hand_over) {
     struct cc__waitlist *l = CC__SYNC_LIST(m);
-    struct cc__claimed got = {0};
+    struct cc__claims got = {0};
     cc__waitlist_lock(l);
-    while (l->first != NULL && !cc__sync_take(l, &got)) {
-    }
-    struct cc__wait *w = got.first;
+    struct cc__wait *w = cc__claims_first(&got, l, CC__MATCHED);
     *hand_over = w != NULL && cc__choice_now() - (int64_t)(uintptr_t)w->value >= PATIENCE_NS;
     uintptr_t now = cc__load_relaxed(word_of(m)), set = w != NULL && !*hand_over ? WOKEN : 0;
     uintptr_t keep = l->first != NULL ? ~(uintptr_t)0 : ~(uintptr_t)WAITERS;

@@ -50,21 +50,19 @@ int cc_notify_wait_cancellable(cc_notify *n) {
 
 void cc_notify_one(cc_notify *n) {
     struct cc__waitlist *l = CC__SYNC_LIST(n);
-    struct cc__claimed got = {0};
+    struct cc__claims got = {0};
     cc__waitlist_lock(l);
-    while (l->first != NULL && !cc__sync_take(l, &got)) {
-    }
-    if (got.first == NULL) n->priv_pending = 1;
+    if (cc__claims_first(&got, l, CC__MATCHED) == NULL) n->priv_pending = 1;
     cc__waitlist_unlock(l);
-    cc__sync_wake(&got);
+    cc__claims_wake(&got);
 }
 
 void cc_notify_all(cc_notify *n) {
     struct cc__waitlist *l = CC__SYNC_LIST(n);
-    struct cc__claimed got = {0};
+    struct cc__claims got = {0};
     cc__waitlist_lock(l);
     n->priv_round++;
-    while (l->first != NULL) cc__sync_take(l, &got);
+    cc__claims_all(&got, l, CC__MATCHED);
     cc__waitlist_unlock(l);
-    cc__sync_wake(&got);
+    cc__claims_wake(&got);
 }

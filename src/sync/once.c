@@ -12,14 +12,14 @@ enum { NEW, UNDER_WAY, DONE }; /* the list's mark */
 
 static void run(cc_once *o, void (*fn)(void)) {
     struct cc__waitlist *l = CC__SYNC_LIST(o);
-    struct cc__claimed got = {0};
+    struct cc__claims got = {0};
     fn();
     cc__waitlist_lock(l);
     o->priv_runner = NULL;
     cc__store_release(&l->mark, DONE); /* [ON1] release: what fn did is seen by who finds it done */
-    while (l->first != NULL) cc__sync_take(l, &got);
+    cc__claims_all(&got, l, CC__MATCHED);
     cc__waitlist_unlock(l);
-    cc__sync_wake(&got);
+    cc__claims_wake(&got);
 }
 
 /* It was not done a moment ago. */

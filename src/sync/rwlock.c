@@ -33,19 +33,19 @@ static bool try_lock(cc_rwlock *l, uint32_t kind, struct cc__task *self) {
 }
 
 /* With the lock: give it to the first, and the next, while it is free for them. */
-static void grant(cc_rwlock *l, struct cc__claimed *got) {
+static void grant(cc_rwlock *l, struct cc__claims *got) {
     struct cc__waitlist *list = CC__SYNC_LIST(l);
     while (list->first != NULL && is_free_for(l, list->first->tag))
-        if (cc__sync_take(list, got)) give(l, got->last->tag, got->last->task);
+        if (cc__claims_take(got, list, CC__MATCHED)) give(l, got->last->tag, got->last->task);
 }
 
 static void leave(cc_rwlock *l, struct cc__wait *w) {
-    struct cc__claimed got = {0};
+    struct cc__claims got = {0};
     cc__waitlist_lock(CC__SYNC_LIST(l));
     cc__waitlist_remove(CC__SYNC_LIST(l), w);
     grant(l, &got);
     cc__waitlist_unlock(CC__SYNC_LIST(l));
-    cc__sync_wake(&got);
+    cc__claims_wake(&got);
 }
 
 static int lock(cc_rwlock *l, uint32_t kind, bool cancellable) {
@@ -105,7 +105,7 @@ int cc_rwlock_trywrlock(cc_rwlock *l) {
 
 void cc_rwlock_unlock(cc_rwlock *l) {
     struct cc__task *self = cc__sync_self();
-    struct cc__claimed got = {0};
+    struct cc__claims got = {0};
     cc__waitlist_lock(CC__SYNC_LIST(l));
     CC_CHECK(l->priv_writer == NULL || l->priv_writer == self, "a lock was unlocked by another than its writer");
     CC_CHECK(l->priv_writer != NULL || l->priv_readers > 0, "a lock was unlocked that nobody has locked");
@@ -115,5 +115,5 @@ void cc_rwlock_unlock(cc_rwlock *l) {
         l->priv_readers--;
     grant(l, &got);
     cc__waitlist_unlock(CC__SYNC_LIST(l));
-    cc__sync_wake(&got);
+    cc__claims_wake(&got);
 }

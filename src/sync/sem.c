@@ -21,19 +21,19 @@ static bool try_take(cc_sem *s, unsigned permits) {
 }
 
 /* With the lock: to the first, and the next, while there are enough. A node's tag is how many it waits for. */
-static void grant(cc_sem *s, struct cc__claimed *got) {
+static void grant(cc_sem *s, struct cc__claims *got) {
     struct cc__waitlist *l = CC__SYNC_LIST(s);
     while (l->first != NULL && l->first->tag <= s->priv_permits)
-        if (cc__sync_take(l, got)) s->priv_permits -= got->last->tag;
+        if (cc__claims_take(got, l, CC__MATCHED)) s->priv_permits -= got->last->tag;
 }
 
 static void leave(cc_sem *s, struct cc__wait *w) {
-    struct cc__claimed got = {0};
+    struct cc__claims got = {0};
     cc__waitlist_lock(CC__SYNC_LIST(s));
     cc__waitlist_remove(CC__SYNC_LIST(s), w);
     grant(s, &got);
     cc__waitlist_unlock(CC__SYNC_LIST(s));
-    cc__sync_wake(&got);
+    cc__claims_wake(&got);
 }
 
 static int acquire(cc_sem *s, unsigned permits, bool cancellable) {
@@ -73,11 +73,11 @@ int cc_sem_try_acquire(cc_sem *s, unsigned permits) {
 }
 
 void cc_sem_release(cc_sem *s, unsigned permits) {
-    struct cc__claimed got = {0};
+    struct cc__claims got = {0};
     cc__waitlist_lock(CC__SYNC_LIST(s));
     CC_CHECK(permits <= UINT32_MAX - s->priv_permits, "a semaphore has more permits than can be counted");
     s->priv_permits += permits;
     grant(s, &got);
     cc__waitlist_unlock(CC__SYNC_LIST(s));
-    cc__sync_wake(&got);
+    cc__claims_wake(&got);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What all locks share: who calls, a wait that may be cancelled or not, and waking several at once.
+/* What all locks share: who calls, and a wait that may be cancelled or not.
  *
  * Each lock but the mutex keeps its state under the lock of its wait list, which is held for a few instructions:
  *
@@ -22,7 +22,7 @@
 #ifndef CC__SYNC_SYNC_H
 #define CC__SYNC_SYNC_H
 
-#include "../sched/leave.h"
+#include "../sched/claims.h"
 
 #include <errno.h>
 
@@ -61,16 +61,5 @@ static inline int cc__sync_wait(struct cc__wait *w, bool cancellable) {
     if (cancellable) return cc__wait_cancellable_here(w, CC__NEVER, false);
     return CC__LIKELY(cc__wait_for_ever(w) == CC__MATCHED) ? 0 : -EPIPE;
 }
-
-/* L2: waits that were claimed, off their list, in order. */
-struct cc__claimed {
-    struct cc__wait *first, *last;
-};
-
-/* L2: take the first off the list. True: it was claimed, and is the last of `got`; else it was cancelled. */
-bool cc__sync_take(struct cc__waitlist *l, struct cc__claimed *got);
-
-/* L4, without the lock. */
-void cc__sync_wake(struct cc__claimed *got);
 
 #endif /* CC__SYNC_SYNC_H */

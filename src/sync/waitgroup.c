@@ -23,7 +23,7 @@ static _Atomic size_t *count_of(cc_waitgroup *g) {
 
 static void count_out(cc_waitgroup *g, size_t n) {
     struct cc__waitlist *l = CC__SYNC_LIST(g);
-    struct cc__claimed got = {0};
+    struct cc__claims got = {0};
     size_t now = cc__load_relaxed(count_of(g));
     while (now > n)                                              /* C1 */
         if (cc__cas_release(count_of(g), &now, now - n)) return; /* [WG1] release: for who counts out the last */
@@ -31,9 +31,9 @@ static void count_out(cc_waitgroup *g, size_t n) {
     /* [WG1] acquire: what those did that were counted out before is the waiters' to see, through the lock. */
     now = cc__sub_acq_rel(count_of(g), n);
     CC_CHECK(now >= n, "a waitgroup was counted below zero");
-    while (now == n && l->first != NULL) cc__sync_take(l, &got);
+    if (now == n) cc__claims_all(&got, l, CC__MATCHED);
     cc__waitlist_unlock(l);
-    cc__sync_wake(&got);
+    cc__claims_wake(&got);
 }
 
 void cc_waitgroup_add(cc_waitgroup *g, int n) {

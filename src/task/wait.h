@@ -32,11 +32,16 @@ struct cc__wait {
     void *object;       /* what it waits on, for reports */
     void *value;        /* for the caller */
     uint32_t tag;       /* for the caller */
+    uint8_t outcome;    /* if it is one of several that were claimed: what it is to be (sched/claims.h) */
     bool one_of;        /* several nodes of one wait */
     bool hit;           /* by this node its wait was decided; see cc__wait_settle() */
     const char *reason; /* shown in dumps */
 };
 _Static_assert(sizeof(struct cc__wait) == 64, "a wait node is one cache line");
+
+static inline struct cc__wait *cc__wait_of(struct cc__node *n) {
+    return n == NULL ? NULL : CC__CONTAINER_OF(n, struct cc__wait, node);
+}
 
 /* Waiters in order. A spinning lock, held for a few instructions and never across a park. */
 struct cc__waitlist {

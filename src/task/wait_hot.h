@@ -34,10 +34,6 @@ CC__HOT void cc__waitlist_unlock(struct cc__waitlist *l) {
 }
 #endif
 
-static inline struct cc__wait *cc__wait_of(struct cc__node *n) {
-    return n == NULL ? NULL : CC__CONTAINER_OF(n, struct cc__wait, node);
-}
-
 static inline bool cc__wait_is_open(uint64_t now) {
     return (now & (CC__OUTCOME_MASK | CC__OUTCOME_CLAIMED)) == CC__PENDING;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Goal: a broadcast (src/chan/broadcast.c, src/chan/claims.h): a subscriber receives what is sent after it subscribed,
+/* Goal: a broadcast (src/chan/broadcast.c, src/sched/claims.h): a subscriber receives what is sent after it subscribed,
  * in order, less what it is told that it lost; nobody waits for ever, and who saw the end may destroy it.
  * Method: room for one value or two; senders, subscribers, one who closes and one who cancels. It is on the heap, and
  * what is sent is the address of plain memory: a late touch is a use after free, an order that is missing a data race,

@@ -10,9 +10,9 @@
  * Sources: src/base/text.c src/fiber/ctx_x86_64.S src/sched/inbox.c
  * Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave cc__now_ns
  * Weaken: src/task/wait_hot.h: cc__wait_settle: store_release -> relaxed
- * Break: src/sync/notify.c: l->first != NULL && !cc__sync_take(l, &got) => cc__sync_take(l, &got) && false
- * Break: src/sync/notify.c: if (got.first == NULL) n->priv_pending = 1; => ;
- * Break: src/sync/sync.c: if (!cc__wait_claim(w)) return false; => ;
+ * Break: src/sched/claims.h: while (l->first != NULL) => if (l->first != NULL)
+ * Break: src/sync/notify.c: n->priv_pending = 1; => ;
+ * Break: src/sched/claims.h: if (!cc__wait_claim(w)) return false; => ;
  */
 #include "locks.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Goal: a oneshot (src/chan/oneshot.c, src/chan/claims.h): a value that was sent is received by exactly one, or stays
+/* Goal: a oneshot (src/chan/oneshot.c, src/sched/claims.h): a value that was sent is received by exactly one, or stays
  * for who comes later; who gave up has not received; the two ends go in any order, and the memory goes with the second,
  * once; nobody waits for ever, and nobody touches it, or a waiter's frame, too late.
  * Method: senders that send or drop against receivers that wait, look, are cancelled or leave, as tasks or as plain
@@ -12,7 +12,7 @@
  * Sources: src/fiber/ctx_x86_64.S
  * Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave
  * Weaken: src/task/wait_hot.h: cc__wait_settle: store_release -> relaxed
- * Break: src/chan/claims.h: CC__NEVER, false); => CC__NEVER, true);
+ * Break: src/sched/claims.h: CC__NEVER, false); => CC__NEVER, true);
  * Break: src/chan/oneshot.c: bool last = !o->sender && !o->receiver; => bool last = !o->sender;
  * Break: src/chan/oneshot.c: bool last = !o->sender && !o->receiver; => bool last = false;
  * Break: src/chan/oneshot.c: if (w != NULL) memcpy(w->value, elem, bytes); => ;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Goal: an ordered channel (src/chan/ordered.c, src/chan/claims.h): results come in the order of their spawns, each
+/* Goal: an ordered channel (src/chan/ordered.c, src/sched/claims.h): results come in the order of their spawns, each
  * once; a spawn that fails has run nothing and takes no room; a receive that fails takes no result along; nobody waits
  * for ever, and who saw the end may destroy it.
  * Method: spawners, receivers, one who closes and one who cancels. What is spawned is run by threads of its own, in any

@@ -11,11 +11,11 @@
  * Sources: src/base/text.c src/fiber/ctx_x86_64.S src/sched/inbox.c
  * Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave cc__now_ns
  * Weaken: src/task/wait_hot.h: cc__wait_settle: store_release -> relaxed
- * Break: src/sync/sem.c: if (cc__sync_take(l, got)) => if (!cc__sync_take(l, got))
+ * Break: src/sync/sem.c: if (cc__claims_take(got => if (!cc__claims_take(got
  * Break: src/sync/sem.c: cc__waitlist_remove(CC__SYNC_LIST(s), w); => ;
  * Break: src/sync/sem.c: CC__SYNC_LIST(s)->first != NULL || s->priv_permits => s->priv_permits
- * Break: src/sync/sync.c: if (!cc__wait_claim(w)) return false; => ;
- * Break: src/sync/sync.c: uint32_t generation => cc__wait_settle(w, outcome); uint32_t generation
+ * Break: src/sched/claims.h: if (!cc__wait_claim(w)) return false; => ;
+ * Break: src/sched/park.c: cc__wait_settle(node, outcome); => ;
  */
 #include "locks.h"
 

@@ -11,8 +11,8 @@
  * Mutate: src/sync/waitgroup.c src/sync/once.c
  * Survives: count_out: sub_acq_rel -> acquire: the unlock after it releases
  * Break: src/sync/waitgroup.c: while (now > n) => while (now >= n)
- * Break: src/sync/waitgroup.c: while (now == n && l->first != NULL) => while (now != n && l->first != NULL)
- * Break: src/sync/once.c: while (l->first != NULL) cc__sync_take(l, &got); => ;
+ * Break: src/sync/waitgroup.c: if (now == n) => if (now != n)
+ * Break: src/sync/once.c: cc__claims_all(&got, l, CC__MATCHED); => ;
  */
 #include "locks.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Goal: a watch (src/chan/watch.c, src/chan/claims.h): versions only grow, a value is the one of its version, the last
+/* Goal: a watch (src/chan/watch.c, src/sched/claims.h): versions only grow, a value is the one of its version, the last
  * is seen by all who look until it is closed, nobody waits for ever, and who saw the end may destroy it.
  * Method: senders, watchers, one who closes and one who cancels. It is on the heap, and what is sent is the address of
  * plain memory: a late touch is a use after free, an order that is missing a data race, a lost wake-up a deadlock.
@@ -9,14 +9,14 @@
  * Sources: src/plat/thread.c src/plat/file.c src/plat/futex.c src/plat/clock.c src/base/assert.c src/base/text.c
  * Sources: src/fiber/ctx_x86_64.S
  * Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave
- * Break: src/chan/claims.h: CC__NEVER, false); => CC__NEVER, true);
+ * Break: src/sched/claims.h: CC__NEVER, false); => CC__NEVER, true);
  * Break: src/chan/watch.c: if (w->version <= *seen) return w => if (w->closed || w->version <= *seen) return w
  * Break: src/chan/watch.c: (&claims, &w->receivers, CC__MATCHED); => (&claims, &w->receivers, CC__CLOSED);
  * Break: src/chan/watch.c: cc__claims_all(&claims, &w->receivers, CC__CLOSED); => ;
  * Break: src/chan/watch.c: } while (rc == 0 || rc == CC__WAIT_AGAIN); => } while (false);
- * Break: src/chan/claims.h: while (cc__claims_first(c, l, outcome) != NULL) { => if (cc__claims_first(c, l, outcome)) {
- * Break: src/chan/claims.h: while (!cc__wait_claim(w)); => while (cc__wait_claim(w), false);
- * Break: src/chan/claims.h: if (CC__LIKELY(rc == 0 || rc == -EPIPE)) return rc; => return rc;
+ * Break: src/sched/claims.h: while (cc__claims_first => if (cc__claims_first
+ * Break: src/sched/claims.h: if (!cc__wait_claim(w)) return false; => ;
+ * Break: src/sched/claims.h: if (CC__LIKELY(rc == 0 || rc == -EPIPE)) return rc; => return rc;
  */
 #include "kinds.h"
 

@@ -23,6 +23,7 @@ import argparse
 import json
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -131,22 +132,31 @@ class Build:
         self.link = next(line for line in reversed(listed.stdout.splitlines()) if f"-o tests/model/{model} " in line)
         subprocess.run(ninja + ["--quiet", model], stdout=subprocess.DEVNULL, check=True)
 
+    @staticmethod
+    def object_of(entry):
+        words = shlex.split(entry["command"])
+        return words[words.index("-o") + 1]
+
     def sources_of(self, path):
-        """The source itself; or those of the model, beside a header, that include it."""
+        """The source itself; or those of the model that include a header: beside it, or else by way of others."""
         if path.suffix != ".h":
             return [path]
-        files = [Path(e["file"]).resolve() for e in self.entries]
-        return [f for f in files if f.parent == path.parent and f'#include "{path.name}"' in f.read_text()]
+        files = {Path(e["file"]).resolve(): self.object_of(e) for e in self.entries if "/src/" in e["file"]}
+        beside = [f for f in files if f.parent == path.parent and f'#include "{path.name}"' in f.read_text()]
+        if beside and path.name.endswith("_hot.h"):  # whose functions one source has, in a model
+            return beside
+        deps = ["ninja", "-C", str(self.folder), "-t", "deps"]
+        return [f for f, made in files.items()
+                if str(path) in subprocess.run(deps + [made], capture_output=True, text=True, check=True).stdout]
 
     def compile(self, source, mutated, temporary):
         """Returns the object, or None if it does not compile; and the object it stands for."""
         entry = next(e for e in self.entries if Path(e["file"]).resolve() == source)
-        words = shlex.split(entry["command"])
-        output = words[words.index("-o") + 1]
+        words, output = shlex.split(entry["command"]), self.object_of(entry)
         made = temporary / f"{source.stem}.mutant.o"
         words[words.index("-o") + 1] = str(made)
         words[words.index("-c") + 1] = str(mutated)
-        words += ["-w", "-iquote", str(source.parent), "-I", str(ROOT / "src")]
+        words += ["-w"]
         words += ["-include", str(temporary / "prelude.h")]
         done = subprocess.run(words, cwd=entry["directory"], capture_output=True, text=True, check=False)
         return (made if done.returncode == 0 else None), output, done.stderr
@@ -154,18 +164,17 @@ class Build:
     def run(self, mutant, temporary, timeout):
         """What became of it: (caught, what was seen)."""
         text = mutant.source.read_text()
-        mutated = temporary / mutant.source.name
+        copies = temporary / "src"  # of the tree, so that whoever includes a header finds the mutant
+        mutated = copies / mutant.source.relative_to(ROOT / "src")
         mutated.write_text(text[: mutant.start] + mutant.text + text[mutant.end :])
         program = temporary / "mutant"
         link = self.link
         for source in self.sources_of(mutant.source):
-            if source != mutant.source:  # a copy of who includes the header finds it in its own folder
-                (temporary / source.name).write_text(source.read_text())
-            made, stands_for, said = self.compile(source, temporary / source.name, temporary)
+            made, stands_for, said = self.compile(source, copies / source.relative_to(ROOT / "src"), temporary)
             if made is None:
                 raise SystemExit(f"{mutant.name}: does not compile\n{said}")
             link = link.replace(f" {stands_for} ", f" {made} ")
-        mutated.unlink()
+        mutated.write_text(text)
         link = link.replace(f"-o tests/model/{self.model} ", f"-o {program} ")
         subprocess.run(link, shell=True, cwd=self.folder, check=True, capture_output=True)
         try:
@@ -190,6 +199,7 @@ def verdicts(build, mutants, timeout):
     with tempfile.TemporaryDirectory() as folder:
         temporary = Path(folder)
         (temporary / "prelude.h").write_text(prelude())
+        shutil.copytree(ROOT / "src", temporary / "src")
         for mutant in mutants:
             caught, seen = build.run(mutant, temporary, timeout)
             if not caught:

@@ -1,43 +1,53 @@
 /* SPDX-License-Identifier: MIT */
-/* Waiters that are to be woken, from under a list's lock to after it.
+/* Waiters that are to be woken, from under a list's lock to after it: channels, locks and all else that has a list.
  *
  *   1 with the lock: take nodes off, claim their waits, add them to the claims, each with its outcome
  *   2 unlock: from here on the object may be gone, because somebody who was woken destroyed it
  *   3 write into the waiters' frames what is for them, if that was not done before
- *   4 settle each wait and unpark its waiter
+ *   4 settle each wait and unpark its waiter, in the order they were added
  *
  * A claimed wait is nobody else's to decide, so its frame stays until 4, whatever cancels or times out. A node whose
  * wait cannot be claimed is off the list, too: its waiter passes through the lock before it leaves, and finds it off.
  *
- * Prev: chan/select.c  Next: chan/oneshot.c */
-#ifndef CC__CHAN_CLAIMS_H
-#define CC__CHAN_CLAIMS_H
+ * Prev: sched/leave.h  Next: sched/park.c */
+#ifndef CC__SCHED_CLAIMS_H
+#define CC__SCHED_CLAIMS_H
 
-#include "../sched/leave.h"
-#include "../sched/sched.h"
+#include "leave.h"
+#include "sched.h"
 
 #include <errno.h>
 
-/* Claimed waits in order, linked by their nodes' `next`; zero is none. A node's `tag` is its outcome. */
+/* Claimed waits in order, linked by their nodes' `next`; zero is none. */
 struct cc__claims {
     struct cc__wait *first, *last;
 };
 
-/* With the lock: the first of a list that can still be claimed, or NULL. */
-static inline struct cc__wait *cc__claims_first(struct cc__claims *c, struct cc__waitlist *l,
-                                                enum cc__outcome outcome) {
-    struct cc__wait *w;
-    do {
-        w = cc__waitlist_take_first(l);
-        if (w == NULL) return NULL;
-    } while (!cc__wait_claim(w));
-    w->tag = (uint32_t)outcome;
+/* With the lock: a node that is off its list, and its wait claimed. */
+static inline void cc__claims_add(struct cc__claims *c, struct cc__wait *w, enum cc__outcome outcome) {
+    w->outcome = (uint8_t)outcome;
+    w->node.next = NULL;
     if (c->last == NULL)
         c->first = w;
     else
         c->last->node.next = &w->node;
     c->last = w;
-    return w;
+}
+
+/* With the lock: take the first off a list that is not empty. True: it was claimed, and is the last of the claims. */
+static inline bool cc__claims_take(struct cc__claims *c, struct cc__waitlist *l, enum cc__outcome outcome) {
+    struct cc__wait *w = cc__waitlist_take_first(l);
+    if (!cc__wait_claim(w)) return false;
+    cc__claims_add(c, w, outcome);
+    return true;
+}
+
+/* With the lock: the first of a list that can still be claimed, or NULL. */
+static inline struct cc__wait *cc__claims_first(struct cc__claims *c, struct cc__waitlist *l,
+                                                enum cc__outcome outcome) {
+    while (l->first != NULL)
+        if (cc__claims_take(c, l, outcome)) return c->last;
+    return NULL;
 }
 
 static inline void cc__claims_all(struct cc__claims *c, struct cc__waitlist *l, enum cc__outcome outcome) {
@@ -46,13 +56,7 @@ static inline void cc__claims_all(struct cc__claims *c, struct cc__waitlist *l, 
 }
 
 /* Without the lock. */
-static inline void cc__claims_settle(struct cc__claims *c) {
-    for (struct cc__wait *w = c->first; w != NULL;) {
-        struct cc__node *next = w->node.next; /* it is gone as soon as it is settled */
-        cc__wake_claimed(w, (enum cc__outcome)w->tag);
-        w = next == NULL ? NULL : CC__CONTAINER_OF(next, struct cc__wait, node);
-    }
-}
+void cc__claims_wake(const struct cc__claims *c);
 
 /* Wait, with a node on a list of that lock. What a claim decided needs no more of the object; else the node is taken
  * off.
@@ -66,4 +70,4 @@ static inline int cc__claims_wait(struct cc__wait *w, struct cc__waitlist *lock,
     return rc;
 }
 
-#endif /* CC__CHAN_CLAIMS_H */
+#endif /* CC__SCHED_CLAIMS_H */
