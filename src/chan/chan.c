@@ -29,21 +29,20 @@ enum { HEAP_FIRST = 16 };
 
 /* ---- create, destroy ---- */
 
-static int chan_set_up(cc_chan *c, const cc_chan_attr *attr) {
-    if (c->capacity > 0 && !c->unbounded) {
-        size_t places = 1;
-        while (places < c->capacity) places *= 2;
-        c->mask = places - 1;
-        c->ring = malloc(places * c->elem_bytes);
-        if (c->ring == NULL) return -ENOMEM;
-    }
-    if (attr->name == NULL) return 0;
-    c->name = strdup(attr->name);
-    return c->name == NULL ? -ENOMEM : 0;
+/* Zeroed, with its ring behind it; or NULL. */
+static cc_chan *chan_alloc(size_t elem_bytes, size_t capacity) {
+    size_t places = 1;
+    while (places < capacity) places *= 2;
+    size_t ring_bytes = capacity == 0 ? 0 : places * elem_bytes;
+    cc_chan *c = aligned_alloc(CC__FALSE_SHARING, cc__align_up(sizeof *c + ring_bytes, CC__FALSE_SHARING));
+    if (c == NULL) return NULL;
+    memset(c, 0, sizeof *c);
+    c->mask = places - 1;
+    c->ring = (char *)(c + 1);
+    return c;
 }
 
 static void chan_free(cc_chan *c) {
-    free(c->ring);
     free(c->heap.elems);
     free(c->name);
     free(c);
@@ -66,9 +65,8 @@ int cc_channel_create_with(cc_chan **out, size_t elem_bytes, const cc_chan_attr 
         (drops && (attr->capacity == 0 || attr->unbounded)))
         return -EINVAL;
     cc__env_read();
-    cc_chan *c = aligned_alloc(CC__FALSE_SHARING, cc__align_up(sizeof *c, CC__FALSE_SHARING));
+    cc_chan *c = chan_alloc(elem_bytes, attr->unbounded ? 0 : attr->capacity);
     if (c == NULL) return -ENOMEM;
-    memset(c, 0, sizeof *c);
     c->alive = CC__CHAN_ALIVE;
     c->elem_bytes = elem_bytes;
     c->overflow = attr->overflow;
@@ -76,12 +74,12 @@ int cc_channel_create_with(cc_chan **out, size_t elem_bytes, const cc_chan_attr 
     c->capacity = c->unbounded ? SIZE_MAX : attr->capacity;
     c->always = c->unbounded || c->capacity == 0 || cc__env.chan_no_lockfree != 0;
     if (c->always) cc__chan_freeze(c);
-    int rc = chan_set_up(c, attr);
-    if (rc != 0)
+    if (attr->name != NULL && (c->name = strdup(attr->name)) == NULL) {
         chan_free(c);
-    else
-        *out = c;
-    return rc;
+        return -ENOMEM;
+    }
+    *out = c;
+    return 0;
 }
 
 int cc_channel_create(cc_chan **out, size_t elem_bytes, size_t capacity) {

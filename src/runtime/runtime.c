@@ -90,7 +90,10 @@ void cc__runtime_free(cc_runtime *rt) {
         cc__vm_unmap(rt->core.workers, rt->worker_bytes);
     }
     free(rt->core.idle_words);
-    if (rt->rings != NULL) cc__vm_unmap(rt->rings, rt->ring_bytes);
+    if (rt->rings != NULL) {
+        cc__inject_end(&rt->core.inject);
+        cc__vm_unmap(rt->rings, rt->ring_bytes);
+    }
     free(rt);
 }
 

@@ -132,6 +132,7 @@ void cc__ready_batch(struct cc__tasks batch, size_t count) {
 void cc__ready_later(struct cc__worker *w, struct cc__task *t) {
     struct cc__runtime *rt = w->runtime;
     if (CC__LIKELY(cc__ready_is_plain(t))) {
+        w->in_turn = true;
         cc__runq_push(w, &w->fresh, t); /* in line with the new: it may be waiting for those it spawned */
     } else if (t->pinned != 0) {
         cc__tasks_append(&w->pinned, t);

@@ -11,7 +11,8 @@
  * overwritten. head and tail run on and wrap; 32 bits are enough because a thief would have to sleep through
  * 2^32 pushes between T1 and T3.
  *
- * Full: half goes to the global queue in one batch.
+ * Full: half goes to the global queue in one batch; new tasks in a bundle, of which the newest are taken first, so that
+ * a tree of tasks is not spread out in memory before its first leaf runs (docs/decisions/0010-newest-first.md).
  *
  * Prev: sched/ready.c  Next: sched/mpmc.c */
 #include "sched.h"
@@ -22,15 +23,26 @@ bool cc__runq_empty(struct cc__runq *q) {
     return cc__load_acquire(&q->head) == cc__load_acquire(&q->tail);
 }
 
+static void overflow(struct cc__worker *w, struct cc__runq *q, struct cc__task *const *tasks, uint32_t n) {
+    struct cc__inject *to = &w->runtime->inject;
+    if (q == &w->begun)
+        cc__inject_push_many(to, CC__LANE_BEGUN, tasks, n);
+    else if (w->in_turn)
+        cc__inject_push_many(to, CC_PRIORITY_NORMAL, tasks, n);
+    else
+        cc__inject_push_new(to, tasks, n);
+    if (q == &w->fresh) w->in_turn = false; /* until one yields again */
+}
+
 /* Move half of a full queue, and one more, to the global queue. False: a thief made room meanwhile. */
 static bool push_overflow(struct cc__worker *w, struct cc__runq *q, struct cc__task *t, uint32_t head) {
     uint32_t n = CC__RUNQ_SLOTS / 2;
-    struct cc__task *half[CC__RUNQ_SLOTS / 2 + 1];
+    struct cc__task *half[CC__RUNQ_OVERFLOW];
     for (uint32_t i = 0; i < n; i++) half[i] = cc__load_relaxed(&q->slot[(head + i) & MASK]);
     /* [RQ2] release: as T3. */
     if (!cc__cas_acq_rel(&q->head, &head, head + n)) return false;
     half[n] = t;
-    cc__inject_push_many(&w->runtime->inject, q == &w->begun ? CC__LANE_BEGUN : CC_PRIORITY_NORMAL, half, n + 1);
+    overflow(w, q, half, n + 1);
     return true;
 }
 

@@ -36,6 +36,7 @@
 #ifndef CC__RUNQ_SLOTS
 #define CC__RUNQ_SLOTS 256 /* a power of two */
 #endif
+#define CC__RUNQ_OVERFLOW (CC__RUNQ_SLOTS / 2 + 1)
 enum { CC__PRIORITIES = 3, CC__WORKERS_MAX = 4096 };
 /* Lanes of the global queue: one a priority, and one for those of normal priority that were begun. */
 enum { CC__LANE_BEGUN = CC__PRIORITIES, CC__LANES };
@@ -60,13 +61,18 @@ struct cc__mpmc {
     _Atomic size_t head __attribute__((aligned(CC__FALSE_SHARING))); /* next to be taken.  W, R: all, by CAS */
 };
 
-/* A lane of the global queue: the ring, and a list for batches and for what finds it full. */
+/* What overflowed a worker's ring at once. */
+struct cc__bundle;
+
+/* A lane of the global queue: the ring, a list for batches and for what finds it full, and bundles. */
 struct cc__lane {
     struct cc__mpmc ring;
-    cc__lock lock __attribute__((aligned(CC__FALSE_SHARING)));
+    cc__lock lock __attribute__((aligned(CC__FALSE_SHARING))); /* guards the rest */
     struct cc__task *first, **last;
-    _Atomic size_t listed; /* on the list.  W: with the lock.  R: anyone, as a hint that the fence of idle.c makes
-                            * certain */
+    struct cc__list bundles;  /* the newest first */
+    struct cc__bundle *spare; /* one that is empty, or NULL */
+    _Atomic size_t listed;    /* on the list and in bundles.  W: with the lock.  R: anyone, as a hint that the fence of
+                               * idle.c makes certain */
 };
 struct cc__inject {
     struct cc__lane lane[CC__LANES]; /* by CC_PRIORITY_*, and CC__LANE_BEGUN */
@@ -112,6 +118,7 @@ struct cc__worker {
     uint32_t lifo_streak;   /* taken from the slot in a row */
     uint32_t ring_looks;    /* times it looked into its rings, */
     uint32_t inject_looks;  /* and took from the global queue */
+    bool in_turn;           /* tasks that yielded are in the ring of the new: what overflows it keeps its order */
     uint32_t until_look;    /* picks until the next look at what is not local */
     uint32_t look_every;    /* of late */
     uint64_t looked;        /* when that was, in cycles */
@@ -251,11 +258,14 @@ size_t cc__mpmc_length(struct cc__mpmc *q); /* a snapshot */
 /* inject.c */
 size_t cc__inject_bytes(unsigned bits); /* of zeroed memory for its rings */
 void cc__inject_init(struct cc__inject *q, void *zeroed, unsigned bits);
+void cc__inject_end(struct cc__inject *q); /* it is empty */
 void cc__inject_push(struct cc__inject *q, struct cc__task *t);
 /* Several of one lane, but not that of high priority; in an array, which is quicker for who takes them; or new ones of
  * normal priority, in a list. */
 void cc__inject_push_many(struct cc__inject *q, int lane, struct cc__task *const *tasks, size_t n);
 void cc__inject_push_batch(struct cc__inject *q, struct cc__tasks batch, size_t count);
+/* New ones of normal priority, CC__RUNQ_OVERFLOW at most: of these the newest are taken first, most of the time. */
+void cc__inject_push_new(struct cc__inject *q, struct cc__task *const *tasks, size_t n);
 struct cc__task *cc__inject_take(struct cc__inject *q, int lane);
 struct cc__task *cc__inject_take_batch(struct cc__inject *q, struct cc__worker *w); /* of normal; one to run */
 bool cc__inject_lane_empty(struct cc__inject *q, int lane);

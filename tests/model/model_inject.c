@@ -11,7 +11,10 @@
  * Mutate: src/sched/inject.c
  * Break: src/sched/inject.c: (cc__mpmc_push(&l->ring, &t, 1) == 0) => (cc__mpmc_push(&l->ring, &t, 1) != 0)
  * Break: src/sched/inject.c: for (size_t k = i; k < n; k++) => for (size_t k = i + 1; k < n; k++)
- * Break: src/sched/inject.c: l->first = taken.last->next; => l->first = NULL;
+ * Break: src/sched/inject.c: l->first = t->next; => l->first = NULL;
+ * Break: src/sched/inject.c: cc__list_remove(&b->node); => ;
+ * Break: src/sched/inject.c: if (n > b->count) n = b->count; => ;
+ * Break: src/sched/inject.c: cc__load_relaxed(&l->listed) + n); => cc__load_relaxed(&l->listed) + 1);
  * Break: src/sched/inject.c: if (l->first == NULL) l->last = &l->first; => ;
  * Break: src/sched/inject.c: return cc__mpmc_empty(&l->ring) && cc__load => return cc__load
  * Break: src/sched/inject.c: return cc__mpmc_empty(&l->ring) && cc__load => return cc__mpmc_empty(&l->ring) || cc__load
@@ -81,6 +84,13 @@ static void pushes_many(void) {
     prepare(3);
     cc__inject_push_many(&runtime.inject, CC_PRIORITY_NORMAL, many, 2);
 }
+/* The same of new ones, in a bundle. */
+static void pushes_new(void) {
+    struct cc__task *many[] = {&tasks[2], &tasks[3]};
+    prepare(2);
+    prepare(3);
+    cc__inject_push_new(&runtime.inject, many, 2);
+}
 static bool take_one(int priority) {
     struct cc__task *t = cc__inject_take(&runtime.inject, priority);
     if (t != NULL) take(t);
@@ -135,6 +145,11 @@ static void pushes_many_and_looks(void) {
     if (!no_fence_here) cc__fence_full();
     seen[0] = cc__load_relaxed(&idle) != 0;
 }
+static void pushes_new_and_looks(void) {
+    pushes_new();
+    if (!no_fence_here) cc__fence_full();
+    seen[0] = cc__load_relaxed(&idle) != 0;
+}
 static void sleeper(void) {
     cc__store_relaxed(&idle, 1);
     if (!no_fence_there) cc__fence_full();
@@ -149,7 +164,7 @@ static void setup(void) {
     for (uint32_t i = 0; i < 2; i++) {
         workers[i].runtime = &runtime;
         workers[i].id = i;
-        workers[i].inject_looks = i == 0 ? 0 : 3; /* one looks into the ring first, one into the list */
+        workers[i].inject_looks = i == 0 ? 0 : 3; /* one begins with what is oldest, one with the ring */
     }
 }
 /* The ring is full, and one is on the list. */
@@ -157,6 +172,14 @@ static void setup_full(void) {
     setup();
     push(4);
     push(5);
+}
+/* A bundle of two. */
+static void setup_bundle(void) {
+    setup();
+    struct cc__task *many[] = {&tasks[4], &tasks[5]};
+    prepare(4);
+    prepare(5);
+    cc__inject_push_new(&runtime.inject, many, 2);
 }
 static void setup_high(void) {
     setup();
@@ -179,6 +202,7 @@ static void each_taken_once(void) {
     for (int w = 0; w < 2; w++)
         for (struct cc__task *t; (t = cc__tasks_take(&own[w])) != NULL;) take(t);
     for (int i = 0; i < TASKS; i++) mc_assert(taken[i] == pushed[i]);
+    cc__inject_end(&runtime.inject);
 }
 /* Nobody takes, so one of them is told of the other. */
 static void one_sees(void) {
@@ -202,6 +226,10 @@ const struct mc_scenario mc_scenarios[] = {
     {"many, a taker, a batch taken", setup, {pushes_many, takes, takes_batch}, each_taken_once},
     {"many and a push, a batch taken", setup, {pushes_many, pushes_0, takes_batch}, each_taken_once},
     {"full, many, two batches taken", setup_full, {pushes_many, takes_batch, other_takes_batch}, each_taken_once},
+    {"a bundle, a taker, a batch taken", setup, {pushes_new, takes, takes_batch}, each_taken_once},
+    {"a bundle and a push, a batch taken", setup, {pushes_new, pushes_0, takes_batch}, each_taken_once},
+    {"full, a bundle, two batches taken", setup_full, {pushes_new, takes_batch, other_takes_batch}, each_taken_once},
+    {"bundles, two takers", setup_bundle, {pushes_new, takes, takes}, each_taken_once},
     {"high: two pushers, a taker", setup_high, {pushes_0, pushes_1, takes_high}, each_taken_once},
     {"high: three pushers' worth, two takers",
      setup_high,
@@ -212,6 +240,7 @@ const struct mc_scenario mc_scenarios[] = {
     {"one pushes, one sleeps", setup, {pushes_0_and_looks, sleeper}, one_sees},
     {"two push, one sleeps", setup, {pushes_0_and_looks, pushes_1_and_looks, sleeper}, one_sees},
     {"one pushes a batch, one sleeps", setup, {pushes_batch_and_looks, sleeper}, one_sees},
+    {"one pushes a bundle, one sleeps", setup, {pushes_new_and_looks, sleeper}, one_sees},
     {"one pushes many, one sleeps", setup, {pushes_many_and_looks, sleeper}, one_sees},
     {"one pushes, one a batch, one sleeps", setup, {pushes_batch_and_looks, pushes_1_and_looks, sleeper}, one_sees},
     {"no fence after a batch", setup_no_fence_here, {pushes_batch_and_looks, sleeper}, one_sees, MC_ASSERT},

@@ -78,6 +78,9 @@ void cc__inject_push_many(struct cc__inject *q, int lane, struct cc__task *const
     (void)q, (void)lane;
     for (size_t i = 0; i < n; i++) push(many[i]);
 }
+void cc__inject_push_new(struct cc__inject *q, struct cc__task *const *many, size_t n) {
+    cc__inject_push_many(q, CC_PRIORITY_NORMAL, many, n);
+}
 bool cc__inject_empty(struct cc__inject *q) {
     (void)q;
     return cc__load_relaxed(&queue) == 0;

@@ -49,6 +49,10 @@ void cc__inject_push_many(struct cc__inject *q, int lane, struct cc__task *const
     for (size_t i = 0; i < n; i++) take(many[i]);
 }
 
+void cc__inject_push_new(struct cc__inject *q, struct cc__task *const *many, size_t n) {
+    cc__inject_push_many(q, CC_PRIORITY_NORMAL, many, n);
+}
+
 static void push(int n) {
     for (; n > 0; n--) {
         payload[pushed] = 10 + pushed;

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* Goal: a crowd of new tasks (src/sched/inject.c, docs/decisions/0010-newest-first.md): a tree of tasks is run with a
+ * small part of it alive at a time; and none of a crowd that never ends waits for ever, whether they begin anew or
+ * yield.
+ * Method: one worker. A tree of ten children a node counts the nodes that have begun and not ended: level by level it
+ * would be all inner nodes. Crowds of several thousand, each of which spawns its successor, or yields, until all have
+ * had ten turns: who is left out until others have had thousands has failed.
+ */
+#include "runtimes.h"
+
+enum { FAN_OUT = 10, DEPTH = 5, INNER = 1111, CROWD = 6000, TURNS_EACH = 10, TURNS_MOST = 400 * TURNS_EACH };
+
+static long alive, most_alive;
+
+CC_TASK(node, (int, depth)) {
+    if (depth == 0) return 0;
+    if (++alive > most_alive) most_alive = alive;
+    CC_NURSERY(n) {
+        for (int i = 0; i < FAN_OUT; i++) test_must(cc_spawn(n, node, depth - 1) == 0);
+    }
+    alive--;
+    return 0;
+}
+
+static void *tree(void *unused) {
+    alive = most_alive = 0;
+    CC_NURSERY(n) {
+        for (int i = 0; i < FAN_OUT; i++) test_must(cc_spawn(n, node, DEPTH) == 0);
+    }
+    test_must(most_alive < INNER * FAN_OUT / 2);
+    return unused;
+}
+
+static int turns[CROWD];
+static int had_all, most;
+
+static bool has_turn(int who) {
+    if (++turns[who] == TURNS_EACH) had_all++;
+    if (turns[who] > most) most = turns[who];
+    return had_all < CROWD && most < TURNS_MOST;
+}
+
+CC_TASK(begins_anew, (cc_nursery *, n), (int, who)) {
+    if (has_turn(who)) test_must(cc_spawn(n, begins_anew, n, who) == 0);
+    return 0;
+}
+CC_TASK(yields, (cc_nursery *, n), (int, who)) {
+    (void)n;
+    while (has_turn(who)) cc_yield();
+    return 0;
+}
+
+static void *crowd(void *of_yields) {
+    memset(turns, 0, sizeof turns);
+    had_all = most = 0;
+    CC_NURSERY(n) {
+        for (int i = 0; i < CROWD; i++)
+            test_must((of_yields != NULL ? cc_spawn(n, yields, n, i) : cc_spawn(n, begins_anew, n, i)) == 0);
+    }
+    test_must(had_all == CROWD);
+    return NULL;
+}
+
+static void a_small_part_of_a_tree_is_alive(void **state) {
+    (void)state;
+    test_on_workers(1, tree, NULL);
+}
+static void none_that_begins_is_left_out(void **state) {
+    (void)state;
+    test_on_workers(1, crowd, NULL);
+}
+static void none_that_yields_is_left_out(void **state) {
+    (void)state;
+    test_on_workers(1, crowd, turns);
+}
+
+TEST_MAIN(cmocka_unit_test(a_small_part_of_a_tree_is_alive), cmocka_unit_test(none_that_begins_is_left_out),
+          cmocka_unit_test(none_that_yields_is_left_out))
