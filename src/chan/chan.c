@@ -143,7 +143,9 @@ void cc__chan_freeze(cc_chan *c) {
 }
 
 void cc__chan_thaw(cc_chan *c) {
-    if (c->always || c->rx.first != NULL || c->tx.first != NULL || c->ends.first != NULL) return;
+    if (c->always || cc__load_relaxed(&c->put.frozen) == 0 || c->rx.first != NULL || c->tx.first != NULL ||
+        c->ends.first != NULL)
+        return;
     if (cc__load_relaxed(&c->closed) != 0 || ++c->calm < CC__CHAN_CALM) return;
     cc__ring_thaw_end(&c->taken);
     cc__ring_thaw_end(&c->put);
@@ -155,7 +157,7 @@ void cc__chan_lock(cc_chan *c) {
 }
 
 void cc__chan_unlock(cc_chan *c) {
-    cc__chan_thaw(c);
+    if (!c->always) cc__chan_thaw(c);
     cc__waitlist_unlock(&c->rx);
 }
 
@@ -172,7 +174,7 @@ void cc__chan_append(cc_chan *c, struct cc__waitlist *l, struct cc__wait *w) {
 }
 
 void cc__chan_leave(cc_chan *c, struct cc__waitlist *l, struct cc__wait *w) {
-    cc__chan_lock(c);
+    cc__waitlist_lock(&c->rx); /* where a node is on a list, it is frozen */
     cc__waitlist_remove(l, w);
     note_list(l);
     cc__chan_unlock(c);
@@ -318,12 +320,8 @@ int cc_channel_close_with(cc_chan *c, struct cc_nursery *n) {
 
 /* ---- one attempt, with the lock ---- */
 
-static inline uint64_t chan_len_locked(const cc_chan *c) {
-    return c->unbounded ? c->heap.count : cc__ring_len(c);
-}
-
 bool cc__chan_ended_locked(const cc_chan *c) {
-    return cc__load_relaxed(&c->closed) != 0 && chan_len_locked(c) == 0;
+    return cc__load_relaxed(&c->closed) != 0 && cc__chan_len(c) == 0;
 }
 
 /* There is no room, and nobody to take it. */
@@ -365,7 +363,7 @@ static void recv_stored(cc_chan *c, void *elem, struct cc__meet *m) {
 
 int cc__chan_recv_locked(cc_chan *c, void *elem, struct cc__meet *m) {
     *m = (struct cc__meet){0};
-    if (chan_len_locked(c) > 0) {
+    if (cc__chan_len(c) > 0) {
         recv_stored(c, elem, m);
         return 0;
     }
@@ -542,8 +540,7 @@ void cc_channel_close_recv(cc_chan *c, int code) {
 
 size_t cc_channel_len(const cc_chan *c) {
     if (c == NULL) return 0;
-    if (c->unbounded) return cc__load_relaxed(&c->heap_len);
-    uint64_t len = cc__ring_len(c);
+    uint64_t len = cc__chan_len(c);
     return (size_t)(len > c->capacity ? c->capacity : len);
 }
 
@@ -557,15 +554,6 @@ uint64_t cc_channel_dropped(const cc_chan *c) {
 
 int cc_channel_is_closed(const cc_chan *c) {
     return c == NULL ? 0 : cc__load_acquire(&c->closed); /* [CH4] acquire: who finds it empty then, finds it drained */
-}
-
-bool cc__chan_may_recv(const cc_chan *c) {
-    return cc_channel_len(c) > 0 || cc__load_relaxed(&c->tx.mark) != 0 || cc__load_relaxed(&c->closed) != 0;
-}
-
-bool cc__chan_may_send(const cc_chan *c) {
-    return c->overflow != CC_OVERFLOW_BLOCK || cc_channel_len(c) < c->capacity || cc__load_relaxed(&c->rx.mark) != 0 ||
-           cc__load_relaxed(&c->closed) != 0;
 }
 
 const char *cc_chan_notify_name(int reason) {

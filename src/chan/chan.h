@@ -106,8 +106,5 @@ void cc__chan_thaw(cc_chan *c);                            /* if nobody has wait
 void cc__chan_meet(struct cc__meet *m, size_t elem_bytes); /* without the lock, and the channel */
 void cc__chan_append(cc_chan *c, struct cc__waitlist *l, struct cc__wait *w);
 void cc__chan_leave(cc_chan *c, struct cc__waitlist *l, struct cc__wait *w); /* takes and gives up the lock */
-/* Whether it looks as if a receive, or a send, need not wait. */
-bool cc__chan_may_recv(const cc_chan *c);
-bool cc__chan_may_send(const cc_chan *c);
 
 #endif /* CC__CHAN_CHAN_H */

@@ -90,6 +90,20 @@ static inline uint64_t cc__ring_len(const struct cc_chan *c) {
     return put > taken ? put - taken : 0;
 }
 
+/* The same of any channel. */
+static inline uint64_t cc__chan_len(const struct cc_chan *c) {
+    return CC__UNLIKELY(c->unbounded) ? cc__load_relaxed(&c->heap_len) : cc__ring_len(c);
+}
+
+/* Whether it looks as if a receive, or a send, need not wait; with the channel's lock it is certain. */
+static inline bool cc__chan_may_recv(const struct cc_chan *c) {
+    return cc__load_relaxed(&c->tx.mark) != 0 || cc__load_relaxed(&c->closed) != 0 || cc__chan_len(c) > 0;
+}
+static inline bool cc__chan_may_send(const struct cc_chan *c) {
+    return cc__load_relaxed(&c->rx.mark) != 0 || cc__load_relaxed(&c->closed) != 0 || cc__chan_len(c) < c->capacity ||
+           c->overflow != CC_OVERFLOW_BLOCK;
+}
+
 /* ---- frozen, with the channel's lock ---- */
 
 static inline void cc__ring_put_frozen(struct cc_chan *c, const void *elem) {

@@ -23,7 +23,7 @@
 #include "../sched/events.h"
 #include "../sched/leave.h"
 #include "../sched/sched.h"
-#include "chan.h"
+#include "ring.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -31,9 +31,16 @@
 
 enum { FEW = 16 }; /* cases that need no memory but the frame */
 
+/* Where a case waits. */
+struct place {
+    struct cc__waitlist *list; /* NULL: it never happens by a list */
+    cc_chan *chan;             /* whose list it is; NULL: a task's */
+    struct cc__wait node;
+};
+
 struct select {
     const cc_case *cases;
-    struct cc__wait *nodes;      /* one a case */
+    struct place *places;        /* one a case */
     struct cc__waitlist **locks; /* of all lists, in order of address, each once */
     unsigned count, lock_count;
     unsigned first;      /* the case to look at first */
@@ -45,7 +52,6 @@ static bool on_channel(const cc_case *c) {
     return c->chan != NULL && (c->op == CC_OP_RECV || c->op == CC_OP_SEND || c->op == CC_OP_CLOSED);
 }
 
-/* The list a case waits on, and the list whose lock guards that; NULL: it never happens by a list. */
 static struct cc__waitlist *list_of(const cc_case *c) {
     if (c->op == CC_OP_DONE)
         return c->task.priv_record == NULL ? NULL : &((struct cc__task *)c->task.priv_record)->joiners;
@@ -53,8 +59,10 @@ static struct cc__waitlist *list_of(const cc_case *c) {
     if (c->op == CC_OP_CLOSED) return &c->chan->ends;
     return c->op == CC_OP_RECV ? &c->chan->rx : &c->chan->tx;
 }
-static struct cc__waitlist *lock_of(const cc_case *c) {
-    return on_channel(c) ? &c->chan->rx : list_of(c);
+
+/* The list whose lock guards it. */
+static inline struct cc__waitlist *lock_of(const struct place *p) {
+    return p->chan != NULL ? &p->chan->rx : p->list;
 }
 
 /* ---- what the cases say ---- */
@@ -112,29 +120,48 @@ static int attempt_all(const struct select *s) {
 
 /* ---- 2: the locks ---- */
 
-static void collect_locks(struct select *s) {
+static void add_lock(struct select *s, struct cc__waitlist *l) {
+    unsigned at = s->lock_count; /* most are in order already */
+    while (at > 0 && (uintptr_t)s->locks[at - 1] > (uintptr_t)l) at--;
+    if (at > 0 && s->locks[at - 1] == l) return;
+    for (unsigned i = s->lock_count++; i > at; i--) s->locks[i] = s->locks[i - 1];
+    s->locks[at] = l;
+}
+
+static void find_places(struct select *s) {
     s->lock_count = 0;
     for (unsigned i = 0; i < s->count; i++) {
-        struct cc__waitlist *l = lock_of(&s->cases[i]);
-        if (l == NULL) continue;
-        unsigned at = s->lock_count; /* most are in order already */
-        while (at > 0 && (uintptr_t)s->locks[at - 1] > (uintptr_t)l) at--;
-        if (at > 0 && s->locks[at - 1] == l) continue;
-        memmove(&s->locks[at + 1], &s->locks[at], (s->lock_count - at) * sizeof s->locks[0]);
-        s->locks[at] = l;
-        s->lock_count++;
+        struct place *p = &s->places[i];
+        p->chan = on_channel(&s->cases[i]) ? s->cases[i].chan : NULL;
+        p->list = list_of(&s->cases[i]);
+        if (p->list != NULL) add_lock(s, lock_of(p));
     }
 }
 
-static void lock_all(struct select *s) {
-    for (unsigned i = 0; i < s->lock_count; i++) cc__waitlist_lock(s->locks[i]);
-    for (unsigned i = 0; i < s->count; i++)
-        if (on_channel(&s->cases[i])) cc__chan_freeze(s->cases[i].chan);
+/* The node of any case, for the whole of the wait. */
+static struct cc__wait *begin(struct select *s, struct cc__task *self) {
+    struct cc__wait *w = &s->places[0].node;
+    cc__wait_begin(w, self, CC__BY_CANCEL, NULL, "select");
+    w->one_of = true;
+    struct cc__wait begun = *w;
+    for (unsigned i = 0; i < s->count; i++) {
+        struct place *p = &s->places[i];
+        p->node = begun;
+        p->node.value = s->cases[i].elem;
+        p->node.object = p->chan != NULL ? (void *)p->chan : s->cases[i].task.priv_record;
+    }
+    return w;
 }
 
-static void unlock_all(struct select *s) {
-    for (unsigned i = 0; i < s->count; i++)
-        if (on_channel(&s->cases[i])) cc__chan_thaw(s->cases[i].chan);
+static inline void lock_all(struct select *s) {
+    for (unsigned i = 0; i < s->lock_count; i++) cc__waitlist_lock(s->locks[i]);
+    for (unsigned i = 0; i < s->count; i++) {
+        cc_chan *c = s->places[i].chan;
+        if (c != NULL && !c->always) cc__chan_freeze(c);
+    }
+}
+
+static inline void unlock_all(struct select *s) {
     for (unsigned i = s->lock_count; i > 0; i--) cc__waitlist_unlock(s->locks[i - 1]);
 }
 
@@ -146,8 +173,14 @@ static int attempt_locked(const struct select *s, unsigned i, struct cc__meet *m
     switch (c->op) {
     case CC_OP_DONE: return cc__task_ended_locked(c->task) ? (int)i : -EAGAIN;
     case CC_OP_CLOSED: return cc__chan_ended_locked(c->chan) ? (int)i : -EAGAIN;
-    case CC_OP_RECV: rc = cc__chan_recv_locked(c->chan, c->elem, m); break;
-    default: rc = cc__chan_send_locked(c->chan, c->elem, m); break;
+    case CC_OP_RECV:
+        if (!cc__chan_may_recv(c->chan)) return -EAGAIN;
+        rc = cc__chan_recv_locked(c->chan, c->elem, m);
+        break;
+    default:
+        if (!cc__chan_may_send(c->chan)) return -EAGAIN;
+        rc = cc__chan_send_locked(c->chan, c->elem, m);
+        break;
     }
     if (rc == 0) return (int)i;
     return rc == -EAGAIN || rc == -ENOMEM ? rc : closed(s, c->chan, rc);
@@ -156,7 +189,7 @@ static int attempt_locked(const struct select *s, unsigned i, struct cc__meet *m
 static int attempt_all_locked(const struct select *s, struct cc__meet *m, size_t *elem_bytes) {
     int error = -EAGAIN;
     for (unsigned k = 0, i = s->first; k < s->count; k++, i = i + 1 == s->count ? 0 : i + 1) {
-        if (list_of(&s->cases[i]) == NULL) continue;
+        if (s->places[i].list == NULL) continue;
         int rc = attempt_locked(s, i, m);
         if (rc >= 0) {
             *elem_bytes = s->cases[i].chan == NULL ? 0 : s->cases[i].chan->elem_bytes;
@@ -167,45 +200,45 @@ static int attempt_all_locked(const struct select *s, struct cc__meet *m, size_t
     return error;
 }
 
-/* ---- 4: nodes ---- */
-
-static void prepare_nodes(struct select *s, struct cc__task *self) {
-    cc__wait_begin(&s->nodes[0], self, CC__BY_CANCEL, NULL, "select");
-    s->nodes[0].one_of = true;
-    for (unsigned i = 1; i < s->count; i++) s->nodes[i] = s->nodes[0];
+/* It need not wait: a channel where nobody waits may thaw. */
+static void go_on(struct select *s, struct cc__meet *m, size_t elem_bytes) {
+    for (unsigned i = 0; i < s->count; i++)
+        if (s->places[i].chan != NULL) cc__chan_thaw(s->places[i].chan);
+    unlock_all(s);
+    cc__chan_meet(m, elem_bytes);
 }
 
-static void append_nodes(struct select *s) {
+/* ---- 4: nodes ---- */
+
+static inline void append_all(struct select *s) {
     for (unsigned i = 0; i < s->count; i++) {
-        struct cc__waitlist *l = list_of(&s->cases[i]);
-        if (l == NULL) continue;
-        s->nodes[i].value = s->cases[i].elem;
-        s->nodes[i].object = on_channel(&s->cases[i]) ? (void *)s->cases[i].chan : s->cases[i].task.priv_record;
-        if (on_channel(&s->cases[i]))
-            cc__chan_append(s->cases[i].chan, l, &s->nodes[i]);
+        struct place *p = &s->places[i];
+        if (p->list == NULL) continue;
+        if (p->chan != NULL)
+            cc__chan_append(p->chan, p->list, &p->node);
         else
-            cc__waitlist_append(l, &s->nodes[i]);
+            cc__waitlist_append(p->list, &p->node);
     }
 }
 
 /* ---- 5 ---- */
 
-/* Off all lists but that of node `but`, which is off. */
+/* Off all lists but that of case `but`, whose node is off. */
 static void leave_all(struct select *s, unsigned but) {
     for (unsigned i = 0; i < s->count; i++) {
-        struct cc__waitlist *l = list_of(&s->cases[i]);
-        if (l == NULL || i == but) continue;
-        if (on_channel(&s->cases[i]))
-            cc__chan_leave(s->cases[i].chan, l, &s->nodes[i]);
+        struct place *p = &s->places[i];
+        if (p->list == NULL || i == but) continue;
+        if (p->chan != NULL)
+            cc__chan_leave(p->chan, p->list, &p->node);
         else
-            cc__waitlist_leave(l, &s->nodes[i]);
+            cc__waitlist_leave(p->list, &p->node);
     }
 }
 
-/* Which node its wait was decided by. */
+/* The case whose node its wait was decided by. */
 static unsigned find_hit(const struct select *s) {
     unsigned i = 0;
-    while (i < s->count && !s->nodes[i].hit) i++;
+    while (i < s->count && !s->places[i].node.hit) i++;
     CC_ASSERT(i < s->count);
     return i;
 }
@@ -215,7 +248,7 @@ static int decided(struct select *s, int rc) {
     unsigned i = find_hit(s);
     leave_all(s, i);
     if (rc == 0 || s->cases[i].op == CC_OP_DONE || s->cases[i].op == CC_OP_CLOSED) return (int)i;
-    return closed(s, s->cases[i].chan, (int)s->nodes[i].tag);
+    return closed(s, s->cases[i].chan, (int)s->places[i].node.tag);
 }
 
 /* For CC_CHAN_DEBUG; the others of a select that was decided by one are told so, one by one, if that is asked for. */
@@ -226,27 +259,26 @@ static CC__COLD void say_decided(const struct select *s, int rc) {
     cc__event_chan("leaves a select", NULL, NULL, cc_chan_notify_name(why));
     if (!CC__TRACING(CC__LOG_CHAN_MORE)) return;
     for (unsigned i = 0; i < s->count; i++)
-        if (on_channel(&s->cases[i]) && !s->nodes[i].hit)
+        if (on_channel(&s->cases[i]) && !s->places[i].node.hit)
             cc__event_chan("no longer waits at", s->cases[i].chan, NULL, cc_chan_notify_name(CC_CHAN_NOTIFY_CANCEL));
 }
 
 static int select_wait(struct select *s, struct cc__task *self) {
-    collect_locks(s);
+    find_places(s);
     for (;;) {
         struct cc__meet m = {0};
         size_t elem_bytes = 0;
-        prepare_nodes(s, self);
+        struct cc__wait *w = begin(s, self);
         lock_all(s);
         int rc = attempt_all_locked(s, &m, &elem_bytes);
         if (rc != -EAGAIN) {
-            unlock_all(s);
-            cc__chan_meet(&m, elem_bytes);
+            go_on(s, &m, elem_bytes);
             return rc;
         }
-        append_nodes(s);
+        append_all(s);
         unlock_all(s);
         if (CC__TRACING(CC__LOG_CHAN)) cc__event_chan("waits in a select", NULL, NULL, NULL);
-        rc = cc__wait_cancellable_here(&s->nodes[0], s->deadline_ns, false);
+        rc = cc__wait_cancellable_here(w, s->deadline_ns, false);
         if (CC__TRACING(CC__LOG_CHAN)) say_decided(s, rc);
         if (rc == 0 || rc == -EPIPE) return decided(s, rc);
         leave_all(s, s->count);
@@ -256,18 +288,18 @@ static int select_wait(struct select *s, struct cc__task *self) {
 }
 
 static int select_many(struct select *s, struct cc__task *self) {
-    s->nodes = malloc(s->count * (sizeof s->nodes[0] + sizeof s->locks[0]));
-    if (s->nodes == NULL) return -ENOMEM;
-    s->locks = (struct cc__waitlist **)(void *)&s->nodes[s->count];
+    s->places = malloc(s->count * (sizeof s->places[0] + sizeof s->locks[0]));
+    if (s->places == NULL) return -ENOMEM;
+    s->locks = (struct cc__waitlist **)(void *)&s->places[s->count];
     int rc = select_wait(s, self);
-    free(s->nodes);
+    free(s->places);
     return rc;
 }
 
 static int select_few(struct select *s, struct cc__task *self) {
-    struct cc__wait nodes[FEW];
+    struct place places[FEW];
     struct cc__waitlist *locks[FEW];
-    s->nodes = nodes;
+    s->places = places;
     s->locks = locks;
     return select_wait(s, self);
 }

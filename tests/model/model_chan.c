@@ -21,7 +21,7 @@
  * Break: src/chan/chan.c: if (m->peer != NULL) cc__ring_put_frozen(c, m->peer->value); => ;
  * Break: src/chan/chan.c: NULL && !cc__wait_claim(w)) => NULL && (cc__wait_claim(w), false))
  * Break: src/chan/chan.c: end_all(&claims, &c->rx, c->rx_code); => ;
- * Break: src/chan/chan.c: c->always || c->rx.first != NULL || => c->always ||
+ * Break: src/chan/chan.c: == 0 || c->rx.first != NULL || => == 0 ||
  */
 #include "chans.h"
 

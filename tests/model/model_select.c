@@ -11,9 +11,9 @@
  * Sources: src/base/env.c src/fiber/ctx_x86_64.S
  * Define: CC__CHAN_CALM=1
  * Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave
- * Break: src/chan/select.c: if (l == NULL || i == but) continue; => if (l == NULL || i != but) continue;
+ * Break: src/chan/select.c: if (p->list == NULL || i == but) => if (p->list == NULL || i != but)
  * Break: src/chan/select.c: leave_all(s, i); => ;
- * Break: src/chan/select.c: s->nodes[0].one_of = true; => s->nodes[0].hit = true;
+ * Break: src/chan/select.c: w->one_of = true; => w->hit = true;
  * Break: src/chan/chan.c: NULL && !cc__wait_claim(w)) => NULL && (cc__wait_claim(w), false))
  */
 #include <ccrt/select.h>
