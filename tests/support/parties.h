@@ -20,10 +20,14 @@ static inline TEST_UNUSED void test_party_start(struct test_party *p, bool on_th
         test_must(cc_task_spawn(&p->task, NULL, fn, arg) == 0);
 }
 
-/* Wait for its end. */
+static inline int test_party_join(void *thread) {
+    return pthread_join(*(pthread_t *)thread, NULL);
+}
+
+/* Wait for its end; on a thread for blocking calls, since the caller's may be the only worker. */
 static inline TEST_UNUSED void test_party_end(struct test_party *p) {
     if (p->on_thread)
-        CC_BLOCKING pthread_join(p->thread, NULL);
+        test_must(cc_blocking(test_party_join, &p->thread) == 0);
     else
         test_must(cc_task_join(p->task, NULL) == 0);
 }
