@@ -107,13 +107,14 @@ static uint32_t logs_asked_for(void) {
 
 void cc__env_read(void) {
     static cc__lock lock = CC__LOCK_INIT;
-    static bool done; /* guarded by lock */
+    static _Atomic bool done; /* W: with the lock.  R: anyone.  [EN1] */
+    if (CC__LIKELY(cc__load_acquire(&done))) return; /* [EN1] acquire: all of it may be read */
     cc__lock_take(&lock);
-    if (!done) {
+    if (!cc__load_relaxed(&done)) {
         for (size_t i = 0; i < CC__COUNT_OF(variables); i++) read_one(&variables[i]);
         cc__trace_turn_on(logs_asked_for());
         if (cc__env.trace != NULL) cc__trace_start(cc__env.trace);
-        done = true;
+        cc__store_release(&done, true); /* [EN1] */
     }
     cc__lock_drop(&lock);
 }
