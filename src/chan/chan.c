@@ -72,7 +72,7 @@ int cc_channel_create_with(cc_chan **out, size_t elem_bytes, const cc_chan_attr 
     c->overflow = attr->overflow;
     c->unbounded = attr->unbounded != 0;
     c->capacity = c->unbounded ? SIZE_MAX : attr->capacity;
-    c->always = c->unbounded || c->capacity == 0 || cc__env.chan_no_lockfree != 0;
+    c->always = c->unbounded || c->capacity == 0 || cc__env.chan_no_lockfree != 0 || CC__TRACING(CC__EDGES);
     if (c->always) cc__chan_freeze(c);
     if (attr->name != NULL && (c->name = strdup(attr->name)) == NULL) {
         chan_free(c);

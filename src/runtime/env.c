@@ -107,7 +107,7 @@ static uint32_t logs_asked_for(void) {
 
 void cc__env_read(void) {
     static cc__lock lock = CC__LOCK_INIT;
-    static _Atomic bool done; /* W: with the lock.  R: anyone.  [EN1] */
+    static _Atomic bool done;                        /* W: with the lock.  R: anyone.  [EN1] */
     if (CC__LIKELY(cc__load_acquire(&done))) return; /* [EN1] acquire: all of it may be read */
     cc__lock_take(&lock);
     if (!cc__load_relaxed(&done)) {

@@ -18,7 +18,9 @@ static void put(enum cc__event_kind kind, uint32_t task, uintptr_t a, uintptr_t 
         cc__trace_put_thread(kind, task, 0, a, b);
 }
 
-void cc__event_spawn(const struct cc__task *t) {
+void cc__event_spawn(struct cc__task *t) {
+    CC__EDGE_RELEASE(t);
+    if (!CC__TRACING(CC__TRACE_SPAWN)) return;
     const struct cc__worker *w = cc__worker_current();
     uint32_t runtime = t->runtime->number;
     if (t->has_name && (w == NULL || w->trace != NULL))
@@ -47,7 +49,9 @@ void cc__event_switch(struct cc__worker *w) {
                                                [CC__LEFT_YIELDING] = CC__EVENT_YIELD,
                                                [CC__LEFT_ENDED] = CC__EVENT_END};
     struct cc__trace_log *log = w->trace;
-    const struct cc__task *t = cc__load_relaxed(&w->current);
+    struct cc__task *t = cc__load_relaxed(&w->current);
+    if (t != NULL) CC__EDGE_ACQUIRE(t);
+    if (!CC__TRACING(CC__TRACE_SWITCH)) return;
     uint32_t now = t == NULL ? 0 : t->serial;
     if (log == NULL || log->running == now) return;
     uintptr_t object;

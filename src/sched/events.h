@@ -6,12 +6,13 @@
 #ifndef CC__SCHED_EVENTS_H
 #define CC__SCHED_EVENTS_H
 
+#include "../trace/edges.h"
 #include "../trace/log.h"
 #include "../trace/trace.h"
 #include "sched.h"
 
 /* A task is about to be queued for the first time. */
-CC__COLD void cc__event_spawn(const struct cc__task *t);
+CC__COLD void cc__event_spawn(struct cc__task *t);
 /* A worker's current task is another than before: called on the new stack, before what was left is carried out. */
 CC__COLD void cc__event_switch(struct cc__worker *w);
 /* A task was made runnable and is about to be queued; by a timer, or by who runs here. */

@@ -203,7 +203,9 @@ bool cc__task_ended_locked(cc_task task) {
 bool cc__task_ended(cc_task task) {
     struct cc__task *t = task.priv_record;
     uint64_t c = cc__load_relaxed(&t->control);
-    return !cc_task_valid(task) || (c & CC__CONTROL_STATE) == CC__DONE;
+    bool ended = !cc_task_valid(task) || (c & CC__CONTROL_STATE) == CC__DONE;
+    CC__EDGE_ACQUIRE(&t->joiners);
+    return ended;
 }
 
 int cc_task_valid(cc_task task) {

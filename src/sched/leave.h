@@ -12,6 +12,7 @@
 #include <ccrt/scope.h>
 
 #include "../plat/futex.h"
+#include "../trace/edges.h"
 #include "sched.h"
 
 /* Leave the running task; returns when it runs again, perhaps on another worker. waits_for: see fiber.h. */
@@ -34,7 +35,10 @@ static inline void cc__run_leave(struct cc__worker *w, enum cc__left left, uintp
 
 /* Wait for an unpark, or for nothing. */
 static inline void cc__park(struct cc__task *self, uintptr_t waits_for) {
-    if (cc__state_take_note(self)) return;
+    if (cc__state_take_note(self)) {
+        CC__EDGE_ACQUIRE(self); /* else it is told when it is resumed */
+        return;
+    }
     if (CC__LIKELY(self->fn != NULL))
         cc__run_leave(cc__worker_current(), CC__LEFT_PARKING, waits_for);
     else
@@ -44,10 +48,12 @@ static inline void cc__park(struct cc__task *self, uintptr_t waits_for) {
 /* Wait until a wait is decided. */
 static inline __attribute__((always_inline)) enum cc__outcome cc__wait_for_ever(struct cc__wait *w) {
     struct cc__task *self = w->task;
-    enum cc__outcome outcome;
-    while ((outcome = cc__wait_outcome(w)) == CC__PENDING) {
+    enum cc__outcome outcome = cc__wait_outcome(w);
+    if (CC__UNLIKELY(outcome != CC__PENDING)) CC__EDGE_ACQUIRE(self);
+    while (outcome == CC__PENDING) {
         if (CC__UNLIKELY(cc__state_take_cancel(self))) cc__cancel_pass_on(self);
         cc__park(self, (uintptr_t)w);
+        outcome = cc__wait_outcome(w);
     }
     return outcome;
 }

@@ -88,6 +88,7 @@ void cc__thread_park(struct cc__task *self, int64_t deadline_ns, uintptr_t waits
     if (timed) cc__add_relaxed(&timed_threads, 1); /* before it is PARKED, for who looks at both */
     if (cc__state_park(self)) thread_sleep(self, deadline_ns, timed);
     if (timed) cc__sub_relaxed(&timed_threads, 1);
+    CC__EDGE_ACQUIRE(self);
 }
 
 /* Unpark; a task goes to *next if that is not NULL. */
@@ -108,6 +109,7 @@ static inline void unpark(struct cc__task *t, uint32_t generation, struct cc__ta
 }
 
 void cc__unpark(struct cc__task *t, uint32_t generation) {
+    CC__EDGE_RELEASE(t);
     unpark(t, generation, NULL);
 }
 
@@ -165,6 +167,7 @@ static enum cc__outcome thread_wait(struct cc__wait *w, int64_t deadline_ns) {
         if (!cc__state_take_note(w->task)) cc__thread_park(w->task, deadline_ns, (uintptr_t)w);
         if (deadline_ns != CC__NEVER && cc__now_ns() >= deadline_ns) cc__wait_decide(w->task, w->epoch, CC__TIMED_OUT);
     }
+    CC__EDGE_ACQUIRE(w->task);
     return outcome;
 }
 

@@ -67,7 +67,7 @@ static void begin_on(struct cc__fiber *f, struct cc__task *t) {
 }
 
 void cc__run_arrive(struct cc__worker *w) {
-    if (CC__TRACING(CC__TRACE_SWITCH)) cc__event_switch(w);
+    if (CC__TRACING(CC__TRACE_SWITCH | CC__EDGES)) cc__event_switch(w);
     enum cc__left left = w->left;
     w->left = CC__LEFT_NOTHING;
     switch (left) {
@@ -112,7 +112,7 @@ static void fiber_main(void *arg) {
     struct cc__task *next;
     do {
         struct cc__task *t = cc__load_relaxed(&w->current);
-        if (CC__TRACING(CC__TRACE_SWITCH)) cc__event_switch(w); /* the one before has ended */
+        if (CC__TRACING(CC__TRACE_SWITCH | CC__EDGES)) cc__event_switch(w); /* the one before has ended */
         begin_on(f, t);
         t->fiber = f;
         t->value = t->fn(t->value);

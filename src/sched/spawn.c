@@ -80,7 +80,7 @@ static int admit(struct cc__runtime *rt, uint64_t n) {
 int cc__spawn_launch(struct cc__task *t) {
     int rc = admit(t->runtime, 1);
     if (CC__UNLIKELY(rc != 0)) return rc;
-    if (CC__TRACING(CC__TRACE_SPAWN)) cc__event_spawn(t);
+    if (CC__TRACING(CC__TRACE_SPAWN | CC__EDGES)) cc__event_spawn(t);
     cc__ready_new(t);
     return 0;
 }
@@ -162,8 +162,8 @@ int cc_task_spawn_many(cc_task *out, size_t count, void *(*fn)(void *), void *co
         out[i] = hold(t);
     }
     if (rc == 0 && count > 0) rc = admit(batch.first->runtime, count);
-    if (rc == 0 && CC__TRACING(CC__TRACE_SPAWN))
-        for (const struct cc__task *t = batch.first; t != NULL; t = t->next) cc__event_spawn(t);
+    if (rc == 0 && CC__TRACING(CC__TRACE_SPAWN | CC__EDGES))
+        for (struct cc__task *t = batch.first; t != NULL; t = t->next) cc__event_spawn(t);
     if (rc == 0 && count > 0) cc__ready_batch(batch, count);
     if (rc != 0)
         for (struct cc__task *t; (t = cc__tasks_take(&batch)) != NULL;) {

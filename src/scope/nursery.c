@@ -300,6 +300,7 @@ static void child_end(cc_nursery *n, struct cc__task *t, int rc) {
 
 void cc__nursery_children_ended(cc_nursery *n, size_t count) {
     size_t live = cc__load_relaxed(live_of(n));
+    CC__EDGE_RELEASE(waiters_of(n));                                  /* whose lock its owner takes */
     while (live > count && cc__load_relaxed(hooks_of(n)) == NULL)     /* E1 */
         if (cc__cas_acq_rel(live_of(n), &live, live - count)) return; /* [NS2] release: for who counts out the last */
     cc__waitlist_lock(waiters_of(n));

@@ -68,7 +68,9 @@ static bool may_announce(cc_mutex *m, uintptr_t now) {
 /* L1: it is free, with these bits. True: ours. */
 static bool take(cc_mutex *m, struct cc__task *self, uintptr_t *now, uintptr_t own) {
     /* [MX1] acquire: pairs with the release of who unlocked. */
-    return cc__cas_acquire(word_of(m), now, (*now & ~own) | (uintptr_t)self);
+    if (!cc__cas_acquire(word_of(m), now, (*now & ~own) | (uintptr_t)self)) return false;
+    CC__EDGE_ACQUIRE(m);
+    return true;
 }
 
 /* L1, L2. *own: WOKEN, if that is ours to clear. True: locked. */
@@ -212,6 +214,7 @@ static CC__NOINLINE void unlock_slowly(cc_mutex *m) {
 
 void cc_mutex_unlock(cc_mutex *m) {
     uintptr_t now = (uintptr_t)cc__sync_self_known();
+    CC__EDGE_RELEASE(m);
     /* [MX1] release: what was done under it is seen by the next owner. */
     if (CC__LIKELY(now != 0) && CC__LIKELY(cc__cas_release(word_of(m), &now, 0))) return;
     unlock_slowly(m);

@@ -51,7 +51,9 @@ static CC__NOINLINE int once_slowly(cc_once *o, void (*fn)(void), bool cancellab
 
 /* [ON1] acquire: pairs with the release in run(). */
 static inline bool is_done(cc_once *o) {
-    return cc__load_acquire(&CC__SYNC_LIST(o)->mark) == DONE;
+    bool done = cc__load_acquire(&CC__SYNC_LIST(o)->mark) == DONE;
+    CC__EDGE_ACQUIRE(CC__SYNC_LIST(o));
+    return done;
 }
 
 void cc_once_do(cc_once *o, void (*fn)(void)) {

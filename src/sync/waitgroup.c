@@ -25,6 +25,7 @@ static void count_out(cc_waitgroup *g, size_t n) {
     struct cc__waitlist *l = CC__SYNC_LIST(g);
     struct cc__claims got = {0};
     size_t now = cc__load_relaxed(count_of(g));
+    CC__EDGE_RELEASE(l);                                         /* its lock is what the waiters take */
     while (now > n)                                              /* C1 */
         if (cc__cas_release(count_of(g), &now, now - n)) return; /* [WG1] release: for who counts out the last */
     cc__waitlist_lock(l);

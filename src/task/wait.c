@@ -77,11 +77,15 @@ void cc__waitlist_lock(struct cc__waitlist *l)
             cc__thread_yield(); /* its holder lost the cpu */
     }
     note_taken(l);
+#if !CC__INLINE_HOT
+    CC__EDGE_ACQUIRE(l);
+#endif
 }
 
 #if !CC__INLINE_HOT
 void cc__waitlist_unlock(struct cc__waitlist *l) {
     note_dropped(l);
+    CC__EDGE_RELEASE(l);
     /* [WL1] release: pairs with the acquire in cc__waitlist_lock(). */
     cc__store_release(&l->lock, 0);
 }
@@ -110,6 +114,7 @@ bool cc__wait_is_of(const struct cc__wait *copy, struct cc__task *t) {
 /* From pending, of any kind, to an outcome. */
 static bool decide(struct cc__task *t, uint64_t now, enum cc__outcome outcome) {
     uint64_t decided = now | (uint64_t)outcome; /* pending is 0 */
+    CC__EDGE_RELEASE(t);
     /* [WT1] release: what the decider wrote before (a value handed over) is seen by the waiter. */
     if ((now & CC__OUTCOME_CONTESTED) != 0) return cc__cas_acq_rel(&t->outcome, &now, decided);
     cc__store_release(&t->outcome, decided); /* [WT1] */

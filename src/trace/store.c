@@ -11,7 +11,7 @@
  * When no runtime is left, what there is is written and forgotten, so that a process that starts many has room for each
  * and a file that is complete whenever none runs.
  *
- * Prev: trace/trace.h  Next: trace/out.c */
+ * Prev: trace/edges.c  Next: trace/out.c */
 #include "store.h"
 
 #include "../base/text.h"

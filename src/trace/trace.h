@@ -13,7 +13,7 @@
  * end, but lose the spawns, and with them the names of what ran. A thread that drains them would need a cpu, and would
  * be seen in what it measures.)
  *
- * Prev: plat/fault.c  Next: trace/store.c */
+ * Prev: plat/fault.c  Next: trace/edges.h */
 #ifndef CC__TRACE_TRACE_H
 #define CC__TRACE_TRACE_H
 
@@ -38,6 +38,7 @@ enum {
     CC__LOG_PARK = 1 << 12,
     CC__LOG_CHAN = 1 << 13,
     CC__LOG_CHAN_MORE = 1 << 14,
+    CC__EDGES = 1 << 15, /* see edges.h */
 };
 
 /* W: cc__trace_turn_on() before there are workers, cc__trace_turn_off().  R: every site. It orders nothing: what it
