@@ -3,8 +3,8 @@
 # sanitized.sh SOURCE_DIR WORK_DIR
 # Goal: a user builds a program with a sanitizer and uses our installed release, which was built without:
 #   no report for what is right, a report for each real mistake.
-# Method: san_ok.c and the C++ program of project/ must run clean, and san_race.c, san_overflow.c,
-#   san_leak.c and san_uar.c must be reported, with each compiler, sanitizer and kind of library.
+# Method: san_ok.c, san_tasks.c and the C++ program of project/ must run clean, and san_race.c, san_task_race.c,
+#   san_overflow.c, san_leak.c and san_uar.c must be reported, with each compiler, sanitizer and kind of library.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/consumer/lib.sh
@@ -60,7 +60,7 @@ probe() {
 # With fake stacks (for stack-use-after-return) a switch is told to the sanitizer in another way.
 check_address() {
     local compiler=$1 kind=$2 fake source
-    for source in san_ok.c project/main.cpp; do
+    for source in san_ok.c project/main.cpp san_tasks.c; do
         build "$compiler" address "$kind" "$source"
         for fake in 0 1; do
             export ASAN_OPTIONS=$asan:detect_stack_use_after_return=$fake
@@ -81,13 +81,16 @@ check_address() {
 }
 
 check_thread() {
-    local source
-    for source in san_ok.c project/main.cpp; do
+    local source workers
+    for source in san_ok.c project/main.cpp san_tasks.c; do
         build "$1" thread "$2" "$source"
         must_pass
     done
-    build "$1" thread "$2" san_race.c
-    must_report 'ThreadSanitizer: data race' racing_write
+    for workers in 1 2 7; do CC_WORKERS=$workers must_pass; done
+    for source in san_race.c san_task_race.c; do
+        build "$1" thread "$2" "$source"
+        must_report 'ThreadSanitizer: data race' racing_write
+    done
 }
 
 # LeakSanitizer without ASan.
