@@ -9,6 +9,7 @@ from statistics import median
 sys.dont_write_bytecode = True  # the source tree stays clean
 
 import build
+import docs
 import host
 import report
 from build import BuildError
@@ -25,6 +26,7 @@ def parse(arguments):
     parser.add_argument("rows", nargs="*", metavar="ROW", help="rows to measure (all of them if none is named)")
     parser.add_argument("--list", action="store_true", help="name the rows")
     parser.add_argument("--rounds", type=int, metavar="N", help="times each program runs (a row has its own default)")
+    parser.add_argument("--docs", action="store_true", help="write what is measured into docs/BENCHMARKS.md, too")
     parser.add_argument("--no-install", action="store_true", help="skip peers whose packages are missing")
     options = parser.parse_args(arguments)
     known = {row.name: row for row in ROWS}
@@ -172,6 +174,8 @@ def run_rows(options):
             print(f"bench: {error}", file=sys.stderr)
             status = 1
     report.write(results)
+    if options.docs and results:
+        docs.write(results, {row.name: options.rounds or row.rounds for row in options.rows})
     return status
 
 
