@@ -5,7 +5,7 @@
 
 #include "runtimes.h"
 
-#include "task/wait.h"
+#include "task/task.h"
 
 /* Until so many wait on the list in these private words: a moment, or the test hangs. */
 static inline TEST_UNUSED void test_until_waiting(void *priv_lock, int n) {
