@@ -165,7 +165,9 @@ static enum cc__outcome thread_wait(struct cc__wait *w, int64_t deadline_ns) {
     while ((outcome = cc__wait_outcome(w)) == CC__PENDING) {
         if (cc__state_take_cancel(w->task)) cc__cancel_pass_on(w->task);
         if (!cc__state_take_note(w->task)) cc__thread_park(w->task, deadline_ns, (uintptr_t)w);
-        if (deadline_ns != CC__NEVER && cc__now_ns() >= deadline_ns) cc__wait_decide(w->task, w->epoch, CC__TIMED_OUT);
+        if (deadline_ns == CC__NEVER || cc__now_ns() < deadline_ns) continue;
+        cc__wait_decide(w->task, w->epoch, CC__TIMED_OUT);
+        deadline_ns = CC__NEVER; /* now it is decided, or claimed by one that will settle it and unpark us */
     }
     CC__EDGE_ACQUIRE(w->task);
     return outcome;
