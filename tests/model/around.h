@@ -3,7 +3,8 @@
  *     Sources: src/sched/park.c src/sched/cancel.c src/task/state.c src/task/wait.c ...
  *     Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave
  *
- * Each thread that waits is a task whose run queue is a semaphore, or a plain thread on its futex. */
+ * Each thread that waits is a task whose run queue is a semaphore, or a plain thread on its futex. A model that has
+ * src/driver/timer.c among its sources defines REAL_TIMERS. */
 #ifndef CCMC_AROUND_H
 #define CCMC_AROUND_H
 
@@ -106,6 +107,7 @@ int cc__local_set(struct cc__task *t, cc_local key, void *value) {
     (void)t, (void)key, (void)value;
     return -ENOMEM;
 }
+#ifndef REAL_TIMERS
 bool cc__timers_add(struct cc__timers *s, struct cc__timer *t) {
     (void)s, (void)t;
     return false;
@@ -113,6 +115,7 @@ bool cc__timers_add(struct cc__timers *s, struct cc__timer *t) {
 void cc__timers_remove(struct cc__timers *s, struct cc__timer *t) {
     (void)s, (void)t;
 }
+#endif
 void cc__idle_timer_added(struct cc__runtime *runtime, int64_t when_ns) {
     (void)runtime, (void)when_ns;
 }

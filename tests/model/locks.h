@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What surrounds locks in their models: around.h, what a wait may be ended by (a cancellation, a stray unpark), and
- * clocks by which nobody has waited for long, or those have whose number is below the waker's. To be included once, by
- * a model that has
+ * clocks by which nobody has waited for long, or those have whose number is below the waker's; only a time-out of
+ * a thread's own moves its clock. To be included once, by a model that has
  *     Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave cc__now_ns */
 #ifndef CCMC_LOCKS_H
 #define CCMC_LOCKS_H
@@ -12,9 +12,10 @@
 
 static bool waits_are_long; /* set by setup(): each thread's clock is ahead of those before */
 
+int64_t __real_cc__now_ns(void);
 int64_t __wrap_cc__now_ns(void);
 int64_t __wrap_cc__now_ns(void) {
-    return 1 + (waits_are_long ? (1 + mc_self()) * INT64_C(2000000) : 0);
+    return __real_cc__now_ns() + (waits_are_long ? (1 + mc_self()) * INT64_C(2000000) : 0);
 }
 
 int cc__nursery_cancelled(const struct cc_nursery *n) {
