@@ -8,7 +8,7 @@
 #include "base/env.h"
 #include "chan/chan.h"
 
-#include "around.h"
+#include "alone.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,26 +17,6 @@ static int sent[MC_THREADS], received[MC_THREADS], codes[MC_THREADS];
 
 /* Of no matter, or never called. */
 void cc__env_read(void) {
-}
-void cc__finish_tell(struct cc__worker *w) {
-    (void)w;
-}
-struct cc__task *cc__task_alloc(struct cc__task_cache *cache) {
-    (void)cache;
-    return NULL;
-}
-void cc__task_free(struct cc__task_cache *cache, struct cc__task *t) {
-    (void)cache, (void)t;
-}
-int cc__nursery_cancelled(const struct cc_nursery *n) {
-    (void)n;
-    return 0;
-}
-void cc__nursery_list(struct cc__task *self) {
-    (void)self;
-}
-void cc__nursery_cancel(struct cc_nursery *n, int code) {
-    (void)n, (void)code;
 }
 void cc__nursery_add_hook(struct cc_nursery *n, struct cc__nursery_hook *h) {
     (void)n, (void)h;
@@ -91,16 +71,6 @@ static void accepted_is_received(int left) {
     for (int i = 0; i < MC_THREADS; i++) balance += received[i] - sent[i];
     mc_assert(balance == 0);
     mc_outcome("%d,%d,%d,%d", codes[0], codes[1], codes[2], codes[3]);
-}
-
-/* Thread 0, as runtime/shutdown.c cancels. */
-static void cancels(void) {
-    struct cc__task *t = &mine[0].task;
-    cc__store_release(&rt.cancelled, 1);
-    cc__fence_full();
-    cc__state_set_cancel(t);
-    cc__wait_cancel(t);
-    cc__unpark(t, 0);
 }
 
 #endif /* CCMC_CHANS_H */

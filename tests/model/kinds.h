@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What surrounds the special kinds of channels: to be included once, after around.h. What is sent is the address of a
+/* What surrounds the special kinds of channels: to be included once. What is sent is the address of a
  * number that its sender wrote just before, in plain memory: who receives it reads that. */
 #ifndef CCMC_KINDS_H
 #define CCMC_KINDS_H
 
-#include "around.h"
+#include "alone.h"
 
 static int letters[MC_THREADS][2], written[MC_THREADS], codes[MC_THREADS];
 
@@ -35,28 +35,6 @@ static void cancels(void) {
 static int code(int rc) {
     mc_assert(rc != -ECANCELED || (mc_self() == 0 && cc__load_relaxed(&rt.cancelled) != 0));
     return codes[mc_self()] = rc;
-}
-
-/* Not used. */
-void cc__finish_tell(struct cc__worker *w) {
-    (void)w;
-}
-struct cc__task *cc__task_alloc(struct cc__task_cache *cache) {
-    (void)cache;
-    return NULL;
-}
-void cc__task_free(struct cc__task_cache *cache, struct cc__task *t) {
-    (void)cache, (void)t;
-}
-int cc__nursery_cancelled(const struct cc_nursery *n) {
-    (void)n;
-    return 0;
-}
-void cc__nursery_list(struct cc__task *self) {
-    (void)self;
-}
-void cc__nursery_cancel(struct cc_nursery *n, int why) {
-    (void)n, (void)why;
 }
 
 #endif /* CCMC_KINDS_H */

@@ -8,8 +8,8 @@
  *
  * Lessons 78 and 79.
  * Sources: src/sync/barrier.c src/sync/sync.c src/sched/park.c src/sched/cancel.c src/task/state.c src/task/wait.c
- * Sources: src/task/pool.c src/plat/thread.c src/plat/file.c src/plat/futex.c src/plat/clock.c src/base/assert.c
- * Sources: src/base/text.c src/fiber/ctx_x86_64.S src/sched/inbox.c
+ * Sources: src/plat/thread.c src/plat/file.c src/plat/futex.c src/plat/clock.c src/base/assert.c
+ * Sources: src/base/text.c src/fiber/ctx_x86_64.S
  * Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave cc__now_ns
  * Weaken: src/task/wait_hot.h: cc__wait_settle: store_release -> relaxed
  * Break: src/sync/barrier.c: b->priv_arrived = 0; => ;

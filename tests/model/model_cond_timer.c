@@ -10,8 +10,8 @@
  *
  * Lessons 3, 78 and 79.
  * Sources: src/sync/cond.c src/sync/mutex.c src/sync/sync.c src/driver/timer.c src/sched/park.c src/sched/cancel.c
- * Sources: src/task/state.c src/task/wait.c src/task/pool.c src/plat/thread.c src/plat/file.c src/plat/futex.c
- * Sources: src/plat/clock.c src/base/assert.c src/base/text.c src/fiber/ctx_x86_64.S src/sched/inbox.c
+ * Sources: src/task/state.c src/task/wait.c src/plat/thread.c src/plat/file.c src/plat/futex.c
+ * Sources: src/plat/clock.c src/base/assert.c src/base/text.c src/fiber/ctx_x86_64.S
  * Define: CC__TIMER_SLOTS=64 CC__MUTEX_SPINS=0 CC__MUTEX_PAUSES=0
  * Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave cc__now_ns cc_mutex_lock cc_mutex_unlock
  * Weaken: src/sync/mutex.c: take: cas_acquire -> relaxed

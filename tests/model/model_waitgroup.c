@@ -5,8 +5,8 @@
  * freed by who waited: a late touch is a use after free.
  *
  * Sources: src/sync/waitgroup.c src/sync/once.c src/sync/sync.c src/sched/park.c src/sched/cancel.c src/task/state.c
- * Sources: src/task/wait.c src/task/pool.c src/plat/thread.c src/plat/file.c src/plat/futex.c src/plat/clock.c
- * Sources: src/base/assert.c src/base/text.c src/fiber/ctx_x86_64.S src/sched/inbox.c
+ * Sources: src/task/wait.c src/plat/thread.c src/plat/file.c src/plat/futex.c src/plat/clock.c
+ * Sources: src/base/assert.c src/base/text.c src/fiber/ctx_x86_64.S
  * Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave cc__now_ns
  * Mutate: src/sync/waitgroup.c src/sync/once.c
  * Survives: count_out: sub_acq_rel -> acquire: the unlock after it releases

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* What surrounds waits of tasks that are in no nursery: around.h, and a cancellation that comes from the runtime. To be
+ * included once, by models of locks and channels. */
+#ifndef CCMC_ALONE_H
+#define CCMC_ALONE_H
+
+#include "around.h"
+
+/* Of no matter, or never called. */
+void cc__finish_tell(struct cc__worker *w) {
+    (void)w;
+}
+struct cc__task *cc__task_alloc(struct cc__task_cache *cache) {
+    (void)cache;
+    return NULL;
+}
+void cc__task_free(struct cc__task_cache *cache, struct cc__task *t) {
+    (void)cache, (void)t;
+}
+int cc__nursery_cancelled(const struct cc_nursery *n) {
+    (void)n;
+    return 0;
+}
+void cc__nursery_list(struct cc__task *self) {
+    (void)self;
+}
+void cc__nursery_cancel(struct cc_nursery *n, int code) {
+    (void)n, (void)code;
+}
+
+/* Cancel the task of thread i, by its runtime, as runtime/shutdown.c does it. */
+static CC__UNUSED void cancel(int i) {
+    struct cc__task *t = &mine[i].task;
+    cc__store_release(&rt.cancelled, 1);
+    cc__fence_full();
+    cc__state_set_cancel(t);
+    cc__wait_cancel(t);
+    cc__unpark(t, 0);
+}
+static CC__UNUSED void cancels_first(void) {
+    cancel(0);
+}
+
+#endif /* CCMC_ALONE_H */
