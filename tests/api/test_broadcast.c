@@ -6,25 +6,13 @@
  * in order, so that a gap must be as large as the lag that was told.
  * Timeout: 120
  */
-#include "actors.h"
+#include "senders.h"
 
 typedef CC_BROADCAST(uint64_t) news;
 struct point {
     int x, y;
 };
 typedef CC_BROADCAST(struct point) points;
-
-static void *call(void *fn) {
-    void (*f)(void);
-    memcpy(&f, fn, sizeof f);
-    f();
-    return NULL;
-}
-/* On this thread, and in a task. */
-static void both(void (*f)(void)) {
-    f();
-    assert_int_equal(cc_task_join(cc_fiber_spawn_task(call, &f), NULL), 0);
-}
 
 /* ---- one after the other ---- */
 
@@ -91,9 +79,9 @@ static void wrong(void) {
 }
 static void one_after_the_other(void **state) {
     (void)state;
-    both(values);
-    both(lag);
-    both(wrong);
+    test_on_both(values);
+    test_on_both(lag);
+    test_on_both(wrong);
 }
 
 /* ---- waiting ---- */
@@ -148,8 +136,8 @@ static void gives_up(void) {
 }
 static void who_waits_is_woken_or_gives_up(void **state) {
     (void)state;
-    both(waits);
-    both(gives_up);
+    test_on_both(waits);
+    test_on_both(gives_up);
 }
 
 static void *waits_for_ever(void *arg) {
@@ -177,35 +165,16 @@ static void destroyed_while_somebody_waits(void **state) {
 
 struct crowd {
     news b;
-    _Atomic uint64_t sent, senders; /* the number of the last value that was sent; who still sends */
-    _Atomic uint64_t received;
-    _Atomic uint32_t lock; /* one number at a time */
-    bool early;            /* somebody closes it while others send */
-    uint64_t each;
+    struct senders senders;
 };
 
-/* Numbers in order, so that subscribers can tell what they missed. */
-static void *sends(void *arg) {
-    struct crowd *c = arg;
-    for (uint64_t i = 0; i < c->each; i++) {
-        while (cc__xchg_acquire(&c->lock, 1) != 0) cc_yield();
-        uint64_t number = cc__load_relaxed(&c->sent) + 1;
-        int rc = cc_broadcast_send(c->b, number);
-        test_must(rc == 0 || (c->early && rc == -EPIPE));
-        if (rc == 0) cc__store_relaxed(&c->sent, number);
-        cc__store_release(&c->lock, 0);
-        if (rc != 0) break;
-        test_jitter();
-        if (test_random() % 8 == 0) cc_yield();
-    }
-    if (cc__sub_acq_rel(&c->senders, 1) == 1) cc_broadcast_close(c->b);
-    return NULL;
+static int send_number(void *to, uint64_t number) {
+    struct crowd *c = to;
+    return cc_broadcast_send(c->b, number);
 }
-static void *closes(void *arg) {
-    struct crowd *c = arg;
-    for (uint64_t turns = test_random() % 1000; turns > 0; turns--) cc_yield();
+static void close_it(void *to) {
+    struct crowd *c = to;
     cc_broadcast_close(c->b);
-    return NULL;
 }
 struct one {
     news b;
@@ -218,10 +187,10 @@ static int recv_one(void *arg) {
 }
 static void *listens(void *arg) {
     struct crowd *c = arg;
-    uint64_t first = cc__load_acquire(&c->sent), last = 0, got = 0;
+    uint64_t first = cc__load_acquire(&c->senders.last), last = 0, got = 0;
     struct one o = {.b = c->b};
     test_must(cc_broadcast_subscribe(c->b, &o.s) == 0);
-    uint64_t after = cc__load_acquire(&c->sent);
+    uint64_t after = cc__load_acquire(&c->senders.last);
     for (;;) {
         cc_subscriber before = o.s;
         int rc = actors_call(recv_one, &o);
@@ -243,36 +212,28 @@ static void *listens(void *arg) {
         got++;
         if (test_random() % 4 == 0) cc_yield();
     }
-    while (cc__load_acquire(&c->senders) > 0) cc_sleep_ms(1);
-    test_must(last == 0 || last == cc__load_acquire(&c->sent)); /* the newest is never lost */
+    test_must(last == 0 || last == senders_last(&c->senders)); /* the newest is never lost */
     test_must(last == 0 || got + o.s.lost == last - first);
-    cc__add_relaxed(&c->received, got);
     return NULL;
+}
+static void crowds(struct actors *a) {
+    for (size_t round = test_rounds(20), capacity = 1; round > 0; round--, capacity = capacity * 8 % 511) {
+        struct crowd c = {.senders = {send_number, close_it, &c, .each = test_rounds(1000), .turns = 1000}};
+        assert_int_equal(cc_broadcast_create(c.b, capacity), 0);
+        for (int k = 0; k < 3; k++) actors_task(a, listens, &c);
+        actors_thread(a, listens, &c);
+        senders_begin(&c.senders, a);
+        for (int k = 0; k < 3; k++) actors_task(a, listens, &c);
+        actors_thread(a, listens, &c);
+        actors_join(a);
+        uint64_t sent = senders_last(&c.senders), most = SENDERS * c.senders.each;
+        assert_true(c.senders.early ? sent <= most : sent == most);
+        cc_broadcast_destroy(c.b);
+    }
 }
 static void received_and_lost_are_what_was_sent(void **state) {
     (void)state;
-    test_seed();
-    for (size_t i = 0; i < TEST_COUNT_OF(test_workers); i++) {
-        struct actors a;
-        actors_begin(&a, test_workers[i]);
-        for (size_t round = test_rounds(20), capacity = 1; round > 0; round--, capacity = capacity * 8 % 511) {
-            struct crowd c = {.senders = 3, .each = test_rounds(1000), .early = test_random() % 4 == 0};
-            assert_int_equal(cc_broadcast_create(c.b, capacity), 0);
-            for (int k = 0; k < 3; k++) actors_task(&a, listens, &c);
-            actors_thread(&a, listens, &c);
-            actors_task(&a, sends, &c);
-            actors_task(&a, sends, &c);
-            if (c.early) actors_task(&a, closes, &c);
-            actors_thread(&a, sends, &c);
-            for (int k = 0; k < 3; k++) actors_task(&a, listens, &c);
-            actors_thread(&a, listens, &c);
-            actors_join(&a);
-            uint64_t sent = cc__load_relaxed(&c.sent), most = 3 * c.each;
-            assert_true(c.early ? sent <= most : sent == most);
-            cc_broadcast_destroy(c.b);
-        }
-        actors_end(&a);
-    }
+    actors_on_all(crowds);
 }
 
 /* What aborts comes first: a child process has none of the workers its parent had started. */

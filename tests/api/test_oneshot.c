@@ -13,18 +13,6 @@ struct point {
 };
 typedef CC_ONESHOT(struct point) point_shot;
 
-static void *call(void *fn) {
-    void (*f)(void);
-    memcpy(&f, fn, sizeof f);
-    f();
-    return NULL;
-}
-/* On this thread, and in a task. */
-static void both(void (*f)(void)) {
-    f();
-    assert_int_equal(cc_task_join(cc_fiber_spawn_task(call, &f), NULL), 0);
-}
-
 /* ---- one after the other ---- */
 
 static void values(void) {
@@ -77,9 +65,9 @@ static void wrong(void) {
 }
 static void one_end_after_the_other(void **state) {
     (void)state;
-    both(values);
-    both(ends);
-    both(wrong);
+    test_on_both(values);
+    test_on_both(ends);
+    test_on_both(wrong);
 }
 
 /* ---- waiting ---- */
@@ -159,9 +147,9 @@ static void is_shielded(void) {
 }
 static void who_waits_is_woken_or_gives_up(void **state) {
     (void)state;
-    both(waits);
-    both(gives_up);
-    both(is_shielded);
+    test_on_both(waits);
+    test_on_both(gives_up);
+    test_on_both(is_shielded);
 }
 
 CC_TASK(receives, (int_shot, o), (_Atomic int *, got), (_Atomic int *, closed)) {
@@ -255,32 +243,29 @@ static void *all_receive(void *arg) {
     }
     return NULL;
 }
+static void many_at_once(struct actors *a) {
+    for (size_t round = test_rounds(300); round > 0; round--) {
+        static struct many m;
+        memset(&m, 0, sizeof m);
+        for (int k = 0; k < SHOTS; k++) assert_int_equal(cc_oneshot_create(m.shot[k]), 0);
+        for (int k = 0; k < 3; k++) actors_task(a, all_receive, &m);
+        actors_thread(a, all_receive, &m);
+        actors_task(a, all_send, &m);
+        actors_thread(a, all_send, &m);
+        actors_join(a);
+        for (int k = 0; k < SHOTS; k++) {
+            int v = 0, left = cc_oneshot_try_recv(m.shot[k], &v) == 0; /* all who came had given up */
+            assert_true(!left || v == k + 1000);
+            int sent = cc__load_relaxed(&m.sent[k]), received = cc__load_relaxed(&m.received[k]);
+            assert_true(sent <= 1 && received + left == sent);
+            assert_true(sent == 1 || cc__load_relaxed(&m.dropped[k]) == 1);
+            cc_oneshot_destroy(m.shot[k]);
+        }
+    }
+}
 static void each_is_received_once(void **state) {
     (void)state;
-    test_seed();
-    for (size_t i = 0; i < TEST_COUNT_OF(test_workers); i++) {
-        struct actors a;
-        actors_begin(&a, test_workers[i]);
-        for (size_t round = test_rounds(300); round > 0; round--) {
-            static struct many m;
-            memset(&m, 0, sizeof m);
-            for (int k = 0; k < SHOTS; k++) assert_int_equal(cc_oneshot_create(m.shot[k]), 0);
-            for (int k = 0; k < 3; k++) actors_task(&a, all_receive, &m);
-            actors_thread(&a, all_receive, &m);
-            actors_task(&a, all_send, &m);
-            actors_thread(&a, all_send, &m);
-            actors_join(&a);
-            for (int k = 0; k < SHOTS; k++) {
-                int v = 0, left = cc_oneshot_try_recv(m.shot[k], &v) == 0; /* all who came had given up */
-                assert_true(!left || v == k + 1000);
-                int sent = cc__load_relaxed(&m.sent[k]), received = cc__load_relaxed(&m.received[k]);
-                assert_true(sent <= 1 && received + left == sent);
-                assert_true(sent == 1 || cc__load_relaxed(&m.dropped[k]) == 1);
-                cc_oneshot_destroy(m.shot[k]);
-            }
-        }
-        actors_end(&a);
-    }
+    actors_on_all(many_at_once);
 }
 
 /* A question each: who answers does not know whether anybody still listens. */
@@ -305,16 +290,13 @@ static void *asks(void *arg) {
     }
     return arg;
 }
+static void all_ask(struct actors *a) {
+    for (int k = 0; k < 3; k++) actors_task(a, asks, NULL);
+    actors_thread(a, asks, NULL);
+}
 static void ends_go_in_any_order(void **state) {
     (void)state;
-    test_seed();
-    for (size_t i = 0; i < TEST_COUNT_OF(test_workers); i++) {
-        struct actors a;
-        actors_begin(&a, test_workers[i]);
-        for (int k = 0; k < 3; k++) actors_task(&a, asks, NULL);
-        actors_thread(&a, asks, NULL);
-        actors_end(&a);
-    }
+    actors_on_all(all_ask);
 }
 
 /* What aborts comes first: a child process has none of the workers its parent had started. */

@@ -8,18 +8,6 @@
  */
 #include "actors.h"
 
-static void *call(void *fn) {
-    void (*f)(void);
-    memcpy(&f, fn, sizeof f);
-    f();
-    return NULL;
-}
-/* On this thread, and in a task. */
-static void both(void (*f)(void)) {
-    f();
-    assert_int_equal(cc_task_join(cc_fiber_spawn_task(call, &f), NULL), 0);
-}
-
 static void *echo(void *arg) {
     return arg;
 }
@@ -92,9 +80,9 @@ static void wrong(void) {
 }
 static void one_after_the_other(void **state) {
     (void)state;
-    both(order);
-    both(head_of_line);
-    both(wrong);
+    test_on_both(order);
+    test_on_both(head_of_line);
+    test_on_both(wrong);
 }
 
 static void *names_itself(void *arg) {
@@ -133,7 +121,7 @@ static void tasks(void) {
 }
 static void what_the_tasks_are(void **state) {
     (void)state;
-    both(tasks);
+    test_on_both(tasks);
 }
 
 /* ---- its end ---- */
@@ -175,7 +163,7 @@ static void destroy_joins(void) {
 }
 static void destroy_joins_what_is_left(void **state) {
     (void)state;
-    both(destroy_joins);
+    test_on_both(destroy_joins);
 }
 
 CC_TASK(recv_is_closed, (cc_ordered *, q), (_Atomic int *, count)) {
@@ -370,17 +358,14 @@ static void a_crowd(struct actors *a, size_t window, bool alone, bool early) {
     cc_ordered_destroy(c.q);
     assert_int_equal(cc__load_relaxed(&c.ran), accepted);
 }
+static void crowds(struct actors *a) {
+    static const size_t windows[] = {1, 2, 5, 64};
+    for (size_t round = 0; round < test_rounds(32); round++)
+        a_crowd(a, windows[round % 4], round % 8 < 4, round % 16 < 8);
+}
 static void each_result_once_and_in_order(void **state) {
     (void)state;
-    test_seed();
-    static const size_t windows[] = {1, 2, 5, 64};
-    for (size_t i = 0; i < TEST_COUNT_OF(test_workers); i++) {
-        struct actors a;
-        actors_begin(&a, test_workers[i]);
-        for (size_t round = 0; round < test_rounds(32); round++)
-            a_crowd(&a, windows[round % 4], round % 8 < 4, round % 16 < 8);
-        actors_end(&a);
-    }
+    actors_on_all(crowds);
 }
 
 TEST_MAIN(cmocka_unit_test(one_after_the_other), cmocka_unit_test(what_the_tasks_are),

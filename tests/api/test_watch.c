@@ -5,25 +5,13 @@
  * both ends of it.
  * Timeout: 120
  */
-#include "actors.h"
+#include "senders.h"
 
 struct config {
     uint64_t number, filler[13], same;
 };
 typedef CC_WATCH(struct config) watched;
 typedef CC_WATCH(int) int_watch;
-
-static void *call(void *fn) {
-    void (*f)(void);
-    memcpy(&f, fn, sizeof f);
-    f();
-    return NULL;
-}
-/* On this thread, and in a task. */
-static void both(void (*f)(void)) {
-    f();
-    assert_int_equal(cc_task_join(cc_fiber_spawn_task(call, &f), NULL), 0);
-}
 
 /* ---- one after the other ---- */
 
@@ -70,8 +58,8 @@ static void wrong(void) {
 }
 static void one_after_the_other(void **state) {
     (void)state;
-    both(values);
-    both(wrong);
+    test_on_both(values);
+    test_on_both(wrong);
 }
 
 /* ---- waiting ---- */
@@ -125,8 +113,8 @@ static void gives_up(void) {
 }
 static void who_waits_is_woken_or_gives_up(void **state) {
     (void)state;
-    both(waits);
-    both(gives_up);
+    test_on_both(waits);
+    test_on_both(gives_up);
 }
 
 static void *waits_for_ever(void *arg) {
@@ -153,32 +141,16 @@ static void destroyed_while_somebody_waits(void **state) {
 
 struct crowd {
     watched w;
-    _Atomic uint64_t number, senders, lock;
-    bool early; /* somebody closes it while others send */
-    uint64_t each;
+    struct senders senders; /* a version is its number */
 };
 
-static void *sends(void *arg) {
-    struct crowd *c = arg;
-    for (uint64_t i = 0; i < c->each; i++) {
-        while (cc__xchg_acquire(&c->lock, 1) != 0) cc_yield(); /* versions are numbers */
-        uint64_t number = cc__load_relaxed(&c->number) + 1;
-        int rc = cc_watch_send(c->w, {.number = number, .same = number});
-        test_must(rc == 0 || (c->early && rc == -EPIPE));
-        if (rc == 0) cc__store_relaxed(&c->number, number);
-        cc__store_release(&c->lock, 0);
-        if (rc != 0) break;
-        test_jitter();
-        if (test_random() % 8 == 0) cc_yield();
-    }
-    if (cc__sub_acq_rel(&c->senders, 1) == 1) cc_watch_close(c->w);
-    return NULL;
+static int send_number(void *to, uint64_t number) {
+    struct crowd *c = to;
+    return cc_watch_send(c->w, {.number = number, .same = number});
 }
-static void *closes(void *arg) {
-    struct crowd *c = arg;
-    for (uint64_t turns = test_random() % 300; turns > 0; turns--) cc_yield();
+static void close_it(void *to) {
+    struct crowd *c = to;
     cc_watch_close(c->w);
-    return NULL;
 }
 struct one {
     watched w;
@@ -202,33 +174,26 @@ static void *watches(void *arg) {
         struct config now;
         test_must(cc_watch_get(c->w, &now) == 0 && now.number == now.same && now.number >= o.seen);
     }
-    while (cc__load_acquire(&c->senders) > 0) cc_sleep_ms(1);
-    test_must(o.seen == cc__load_acquire(&c->number)); /* the last */
+    test_must(o.seen == senders_last(&c->senders));
     return NULL;
+}
+static void crowds(struct actors *a) {
+    for (size_t round = test_rounds(20); round > 0; round--) {
+        struct crowd c = {.senders = {send_number, close_it, &c, .last = 1, .each = test_rounds(300), .turns = 300}};
+        assert_int_equal(cc_watch_create(c.w, {.number = 1, .same = 1}), 0);
+        for (int k = 0; k < 4; k++) actors_task(a, watches, &c);
+        actors_thread(a, watches, &c);
+        senders_begin(&c.senders, a);
+        actors_thread(a, watches, &c);
+        actors_join(a);
+        uint64_t last = senders_last(&c.senders), most = SENDERS * c.senders.each + 1;
+        assert_true(c.senders.early ? last <= most : last == most);
+        cc_watch_destroy(c.w);
+    }
 }
 static void versions_grow_and_the_last_is_seen(void **state) {
     (void)state;
-    test_seed();
-    for (size_t i = 0; i < TEST_COUNT_OF(test_workers); i++) {
-        struct actors a;
-        actors_begin(&a, test_workers[i]);
-        for (size_t round = test_rounds(20); round > 0; round--) {
-            struct crowd c = {.number = 1, .senders = 3, .each = test_rounds(300), .early = test_random() % 4 == 0};
-            assert_int_equal(cc_watch_create(c.w, {.number = 1, .same = 1}), 0);
-            for (int k = 0; k < 4; k++) actors_task(&a, watches, &c);
-            actors_thread(&a, watches, &c);
-            actors_task(&a, sends, &c);
-            actors_task(&a, sends, &c);
-            if (c.early) actors_task(&a, closes, &c);
-            actors_thread(&a, sends, &c);
-            actors_thread(&a, watches, &c);
-            actors_join(&a);
-            uint64_t last = cc__load_relaxed(&c.number), most = 3 * c.each + 1;
-            assert_true(c.early ? last <= most : last == most);
-            cc_watch_destroy(c.w);
-        }
-        actors_end(&a);
-    }
+    actors_on_all(crowds);
 }
 
 /* What aborts comes first: a child process has none of the workers its parent had started. */

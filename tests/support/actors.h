@@ -38,6 +38,17 @@ static inline TEST_UNUSED void actors_end(struct actors *a) {
     cc_runtime_destroy(a->rt);
 }
 
+/* Run fn with actors on each size of runtime. */
+static inline TEST_UNUSED void actors_on_all(void (*fn)(struct actors *a)) {
+    test_seed();
+    for (size_t i = 0; i < TEST_COUNT_OF(test_workers); i++) {
+        struct actors a;
+        actors_begin(&a, test_workers[i]);
+        fn(&a);
+        actors_end(&a);
+    }
+}
+
 /* Cancels the nursery of its caller, somewhat later. */
 CC_TASK(actors_cancel, (cc_nursery *, n)) {
     for (uint64_t turns = test_random() % 4; turns > 0; turns--) cc_yield();

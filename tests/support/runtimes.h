@@ -49,6 +49,18 @@ static inline TEST_UNUSED void test_on_all(void *(*fn)(void *)) {
         test_on_workers(test_workers[i], fn, (void *)(uintptr_t)test_workers[i]);
 }
 
+/* Run f on this thread, and in a task. */
+static inline TEST_UNUSED void *test_call(void *fn) {
+    void (*f)(void);
+    memcpy(&f, fn, sizeof f);
+    f();
+    return NULL;
+}
+static inline TEST_UNUSED void test_on_both(void (*f)(void)) {
+    f();
+    assert_int_equal(cc_task_join(cc_fiber_spawn_task(test_call, &f), NULL), 0);
+}
+
 /* Whether somebody watches for workers that are stuck. */
 static inline TEST_UNUSED bool test_monitored(void) {
     const char *sysmon = getenv("CC_SYSMON");
