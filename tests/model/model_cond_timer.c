@@ -4,9 +4,9 @@
  * goes to the next; whoever returns has the mutex, and whoever returns an error has had no signal; nobody touches a
  * condition after who was signalled could have freed it.
  * Method: a deadline around the wait and a thread that plays the clock: it looks for timers that are due. What is
- * waited for is plain memory under the real mutex, taken by who was signalled, so that what is lost is left there or
- * leaves a waiter for ever. Who had the only signal gives it on, for the waiter behind it. model_cond.c has the
- * condition by itself.
+ * waited for is plain memory under the mutex, taken by who was signalled, so that what is lost is left there or
+ * leaves a waiter for ever. Who had the only signal gives it on, for the waiter behind it. Where two wait the mutex is
+ * one of the checker's: with the library's not all executions could be run. model_cond.c has the condition by itself.
  *
  * Lessons 3, 78 and 79.
  * Sources: src/sync/cond.c src/sync/mutex.c src/sync/sync.c src/driver/timer.c src/sched/park.c src/sched/cancel.c
