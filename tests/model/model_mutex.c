@@ -18,7 +18,7 @@
  * Break: src/sync/mutex.c: set = w != NULL && !*hand_over ? WOKEN : 0; => set = WOKEN;
  * Break: src/sync/mutex.c: uintptr_t next = hand_over ? (uintptr_t)w->task : 0; => uintptr_t next = 0;
  * Break: src/sync/mutex.c: if (rc != 0 && rc != -EPIPE) leave(m, &w); => ;
- * Break: src/sync/mutex.c: (*now & ~own) | (uintptr_t)self); => *now | (uintptr_t)self);
+ * Break: src/sync/mutex.c: (*now & ~own) | (uintptr_t)self)) => *now | (uintptr_t)self))
  * Break: src/sync/mutex.c: l->first != NULL ? ~(uintptr_t)0 : ~(uintptr_t)WAITERS; => ~(uintptr_t)WAITERS;
  * Break: src/sync/mutex.c: bool hand_over; => bool hand_over; cc__and_relaxed(word_of(m), (uintptr_t)BITS);
  * Break: src/sync/mutex.c: while ((now & BITS) != WAITERS) => while (true)
