@@ -63,7 +63,7 @@ static mc__word yield_apply(struct mc__thread *t, struct mc__op *op, unsigned co
     (void)code;
     for (unsigned i = 0; i < mc.objects; i++) {
         const struct mc__object *o = &mc.object[i];
-        if (mc__set_has(&op->looked, i) && o->kind == MC__ATOMIC) t->fresh[i] = (uint16_t)(o->n - 1u);
+        if (mc__set_has(&op->looked, i) && o->kind == MC__ATOMIC) t->fresh[i] = (uint8_t)(o->n - 1u);
     }
     memset(&t->looked, 0, sizeof t->looked);
     mc__trace_step(op, "%s", "");

@@ -46,6 +46,16 @@ void mc__arena_reset(void) {
     for (unsigned i = 0; i < MC__ALL; i++) regions[i].n = 0, regions[i].used = 0;
 }
 
+void mc__arena_tape(struct mc__tape *tape) {
+    for (unsigned i = 0; i < MC__ALL; i++) {
+        struct region *r = &regions[i];
+        mc__tape(tape, &r->n, sizeof r->n);
+        mc__tape(tape, &r->used, sizeof r->used);
+        mc__tape(tape, r->block, r->n * sizeof r->block[0]);
+        mc__tape(tape, r->base, r->used);
+    }
+}
+
 static struct region *region_of(uintptr_t addr) {
     uintptr_t offset = addr - (uintptr_t)arena;
     return arena != NULL && offset < (uintptr_t)MC__ALL * REGION_BYTES ? &regions[offset / REGION_BYTES] : NULL;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The search: runs the scenario again and again, each time another way, until no way is left.
  *
- * The checker is stateless (Godefroid's VeriSoft, POPL 1997): it keeps no states to come back to, only the
+ * The checker is stateless (Godefroid's VeriSoft, POPL 1997): it keeps no states that were seen, only the
  * list of choices of the last execution, one node a step: which thread was let go on, and which of its
  * operation's possible results it got. To try something else at a node, the scenario is run anew from the
- * beginning with the choices up to that node as before. For that, all that a scenario does must follow from
+ * beginning, or from a snapshot of the same execution (snapshot.c), with the choices up to that node as before. For
+ * that, all that a scenario does must follow from
  * those choices: memory, thread-locals and heap start the same each time (image.c, arena.c), and where an
  * execution takes another way than it did before with the same choices, the checker says so and stops.
  *
@@ -307,6 +308,10 @@ static mc__word step_of_main(struct mc__thread *t) {
 
 void mc__go_on(void) {
     unsigned self = mc.self;
+    if (mc.depth == mc.pause) {
+        mc__thread_pause();
+        return;
+    }
     int next = schedule();
     if (next < 0) mc__to_driver();
     if ((unsigned)next != self) mc__switch_to((unsigned)next);
@@ -405,14 +410,10 @@ static void execution_threads(void) {
     }
     unsigned threads = mc.threads;
     for (unsigned i = 0; i < threads && mc.end == MC__RUNNING; i++) mc__thread_start(i, &mc.driver);
-    int first = mc.end == MC__RUNNING ? schedule() : -1;
-    if (first >= 0) mc__enter((unsigned)first);
 }
 
-static void execution(void) {
-    mc.end = MC__RUNNING;
+static void execution_begin(void) {
     mc.depth = mc.alone = mc.constants = 0;
-    search.named = -1;
     mc__image_reset();
     mc__memory_reset();
     mc__fences_reset();
@@ -421,11 +422,30 @@ static void execution(void) {
     mc__threads_reset();
     mc__shims_reset();
     mc.watch = NULL;
-    mc.running = true;
-    struct mc__thread *main = &mc.thread[MC__MAIN];
-    main->now.before.t[MC__MAIN] = 1;
+    mc.thread[MC__MAIN].now.before.t[MC__MAIN] = 1;
     if (mc.scenario->setup != NULL) mc__run_main(mc.scenario->setup);
     if (mc.end == MC__RUNNING) execution_threads();
+}
+
+/* Threads come back when the execution is over, or for a snapshot. */
+static void execution_go_on(void) {
+    mc__snapshot_plan();
+    for (int next; mc.end == MC__RUNNING && (next = schedule()) >= 0;) {
+        mc__enter((unsigned)next);
+        if (mc.end == MC__RUNNING) mc__snapshot_take();
+    }
+}
+
+static void execution(void) {
+    mc.end = MC__RUNNING;
+    mc.running = true;
+    search.named = -1;
+    if (mc__snapshot_back())
+        mc.result.steps += mc.depth;
+    else
+        execution_begin();
+    execution_go_on();
+    struct mc__thread *main = &mc.thread[MC__MAIN];
     if (mc.end == MC__DONE) {
         for (unsigned i = 0; i < mc.threads; i++) mc__view_join(&main->now, &mc.thread[i].now);
         if (mc.scenario->check != NULL) mc__run_main(mc.scenario->check);
@@ -489,6 +509,7 @@ static void search_begin(const struct mc_scenario *s, const struct mc_options *o
     mc__threads_init();
     mc__arena_init();
     mc__image_take();
+    mc__snapshots_reset();
 }
 
 static void search_replay(void) {

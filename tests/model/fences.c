@@ -42,19 +42,28 @@
  * The relation is kept closed: reach[f] has all fences after f. */
 #include "internal.h"
 
-enum { FENCES = 64, NONE = UINT16_MAX };
+enum { FENCES = 64, NONE = UINT8_MAX };
 
 static struct {
     unsigned n;
     uint8_t tid[FENCES];
-    uint32_t stamp[FENCES];             /* its thread's own clock: who has seen that has the fence before it */
-    uint16_t view[FENCES][MC__OBJECTS]; /* what it knows */
-    uint16_t low[FENCES][MC__OBJECTS];  /* the lowest that an access after it was about */
+    int16_t stamp[FENCES];             /* its thread's own clock: who has seen that has the fence before it */
+    uint8_t view[FENCES][MC__OBJECTS]; /* what it knows */
+    uint8_t low[FENCES][MC__OBJECTS];  /* the lowest that an access after it was about */
     uint64_t reach[FENCES];
 } fences;
 
 void mc__fences_reset(void) {
     fences.n = 0;
+}
+
+void mc__fences_tape(struct mc__tape *tape) {
+    mc__tape(tape, &fences.n, sizeof fences.n);
+    mc__tape(tape, fences.tid, fences.n * sizeof fences.tid[0]);
+    mc__tape(tape, fences.stamp, fences.n * sizeof fences.stamp[0]);
+    mc__tape(tape, fences.view, fences.n * sizeof fences.view[0]);
+    mc__tape(tape, fences.low, fences.n * sizeof fences.low[0]);
+    mc__tape(tape, fences.reach, fences.n * sizeof fences.reach[0]);
 }
 
 /* Those that happen before what thread t does now. */
@@ -115,8 +124,8 @@ void mc__fences_access(const struct mc__thread *t, unsigned object, unsigned pos
     uint64_t from = before(t);
     order(from, beyond(object, pos));
     for (; from != 0; from &= from - 1) {
-        uint16_t *low = &fences.low[__builtin_ctzll(from)][object];
-        if (pos < *low) *low = (uint16_t)pos;
+        uint8_t *low = &fences.low[__builtin_ctzll(from)][object];
+        if (pos < *low) *low = (uint8_t)pos;
     }
 }
 

@@ -162,7 +162,7 @@ static unsigned await_options(const struct mc__thread *t, const struct mc__op *o
 
 /* As after a spin loop, it sees what it has waited for, and learns nothing by that: the word is read again. */
 static mc__word await_apply(struct mc__thread *t, struct mc__op *op, unsigned code) {
-    if (code == SLEEP_WOKEN) t->fresh[op->object] = (uint16_t)(mc.object[op->object].n - 1u);
+    if (code == SLEEP_WOKEN) t->fresh[op->object] = (uint8_t)(mc.object[op->object].n - 1u);
     mc__trace_step(op, "%s", code == SLEEP_WOKEN ? "over" : "timed out");
     return code;
 }

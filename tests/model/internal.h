@@ -12,21 +12,23 @@
  *   view        the oldest position that may still be seen, for each atomic; struct mc__view
  *   clock       for each thread, how many of its steps are known to come before; struct mc__clock
  *
- * Read memory.c first, then race.c, explore.c, dpor.c; the others as needed. */
+ * Read memory.c first, then race.c, explore.c, dpor.c, snapshot.c; the others as needed. */
 #ifndef CCMC_INTERNAL_H
 #define CCMC_INTERNAL_H
 
 #include "ccmc.h"
 
+#include <emmintrin.h>
 #include <string.h>
 
 enum {
     MC__THREADS = 8,        /* at most, with those that pthread_create() started */
     MC__MAIN = MC__THREADS, /* who runs setup() and check() */
     MC__ALL = MC__THREADS + 1,
+    MC__LANES = 16, /* MC__ALL and some: clocks and views are joined 16 bytes at a time */
     MC__OBJECTS = 128,
     MC__NO_OBJECT = 255,
-    MC__POSITIONS = 200, /* messages of one atomic */
+    MC__POSITIONS = 200, /* messages of one atomic: fits a byte */
     MC__MESSAGES = 3000,
     MC__STEPS = 4000,
     MC__CONSTANTS = 16,
@@ -43,12 +45,12 @@ typedef uint16_t mc__mask;
 /* ---- clocks, views, sets of objects ---- */
 
 struct mc__clock {
-    uint32_t t[MC__ALL];
+    _Alignas(16) int16_t t[MC__LANES];
 };
 
 struct mc__view {
-    struct mc__clock before;  /* steps that happen before */
-    uint16_t at[MC__OBJECTS]; /* positions, of atomics */
+    struct mc__clock before;              /* steps that happen before */
+    _Alignas(16) uint8_t at[MC__OBJECTS]; /* positions, of atomics */
 };
 
 struct mc__set {
@@ -56,8 +58,10 @@ struct mc__set {
 };
 
 static inline void mc__clock_join(struct mc__clock *to, const struct mc__clock *from) {
-    for (unsigned i = 0; i < MC__ALL; i++)
-        if (from->t[i] > to->t[i]) to->t[i] = from->t[i];
+    for (unsigned i = 0; i < MC__LANES; i += 8) {
+        __m128i *a = (__m128i *)(void *)&to->t[i];
+        *a = _mm_max_epi16(*a, *(const __m128i *)(const void *)&from->t[i]);
+    }
 }
 
 static inline bool mc__set_has(const struct mc__set *s, unsigned i) {
@@ -129,7 +133,7 @@ extern const struct mc__kind mc__lock, mc__unlock, mc__spawn;                   
 struct mc__message {
     mc__word value;
     struct mc__view released; /* what a load with acquire learns from it */
-    uint32_t count;           /* it is the count-th step of its thread */
+    int16_t count;            /* it is the count-th step of its thread */
     uint8_t tid;
     bool rmw;  /* made by a read-modify-write: nothing may come between it and the one before */
     bool lazy; /* made by a plain store: the value is in memory by the time it is asked for */
@@ -139,9 +143,7 @@ struct mc__object {
     uintptr_t addr;
     uint8_t kind, size;
 
-    /* Of an atomic: its modification order. */
-    uint16_t n;
-    uint16_t order[MC__POSITIONS]; /* indices of mc.message[] */
+    uint16_t n; /* of an atomic: how many messages */
 
     /* Of the others. */
     int64_t value;            /* a semaphore's count, a mutex's owner + 1 */
@@ -152,6 +154,9 @@ struct mc__object {
 
     /* Of the search: steps that wrote it, that read it, that were seq_cst accesses to it. */
     struct mc__clock wrote, read, sc;
+
+    /* Of an atomic: its modification order, indices of mc.message[]. The last member: a snapshot has what is used. */
+    uint16_t order[MC__POSITIONS];
 };
 
 struct mc__thread {
@@ -170,7 +175,7 @@ struct mc__thread {
     struct mc__view now;          /* what it knows */
     struct mc__view acquired;     /* what an acquire fence would add to that */
     struct mc__view released;     /* what its relaxed stores publish: all at the last release fence */
-    uint16_t fresh[MC__OBJECTS];  /* what a spin loop has waited for, it sees: positions */
+    uint8_t fresh[MC__OBJECTS];   /* what a spin loop has waited for, it sees: positions */
     struct mc__set looked;        /* objects read since the last yield */
     uint16_t seen[MC__OBJECTS];   /* and what was there: positions, versions */
     unsigned spins, spurious;     /* so far */
@@ -181,7 +186,7 @@ struct mc__thread {
 
     /* Search: dpor.c. */
     struct mc__clock past; /* steps that its last one depends on, itself included */
-    uint32_t count;        /* steps so far */
+    int16_t count;         /* steps so far */
     int last;              /* the node of the last one, or -1 */
     uint64_t digest;       /* of all results */
 };
@@ -194,7 +199,7 @@ struct mc__node {
     mc__mask sleep;           /* need not be tried: see dpor.c */
     uint16_t choice, choices; /* of the values that it can have: which now, how many */
     uint16_t code;            /* the same as mc__kind.options() said */
-    uint32_t count;           /* it is the count-th step of its thread */
+    int16_t count;            /* it is the count-th step of its thread */
     struct mc__clock past;    /* steps that it depends on, itself included */
     mc__word result;
     struct mc__op op;
@@ -240,6 +245,7 @@ struct mc__state {
     unsigned max_steps, max_spins;
     unsigned depth;  /* steps of this execution so far */
     unsigned replay; /* how many of them are given */
+    unsigned pause;  /* after so many of them go back to the driver, which takes a snapshot */
     struct mc__node node[MC__STEPS];
 };
 
@@ -251,8 +257,10 @@ static inline struct mc__thread *mc__self(void) {
 
 static inline void mc__view_join(struct mc__view *to, const struct mc__view *from) {
     mc__clock_join(&to->before, &from->before);
-    for (unsigned i = 0; i < mc.objects; i++)
-        if (from->at[i] > to->at[i]) to->at[i] = from->at[i];
+    for (unsigned i = 0; i < mc.objects; i += 16) {
+        __m128i *a = (__m128i *)(void *)&to->at[i];
+        *a = _mm_max_epu8(*a, *(const __m128i *)(const void *)&from->at[i]);
+    }
 }
 
 /* explore.c: one operation of the calling thread; returns its result. Outside an execution it is made
@@ -270,6 +278,18 @@ __attribute__((format(printf, 3, 4))) void mc__bug(enum mc_bug kind, const void 
 __attribute__((format(printf, 1, 2), noreturn)) void mc__cut(const char *format, ...);
 /* The checker itself cannot go on: print and exit. */
 __attribute__((format(printf, 1, 2), noreturn)) void mc__die(const char *format, ...);
+
+/* snapshot.c: a tape has the state of all parts of the machine; each part puts its own there, or takes it back. */
+struct mc__tape {
+    char *bytes;
+    size_t n, room; /* used, allocated */
+    bool back;      /* what is on the tape goes back to where it came from */
+};
+void mc__tape(struct mc__tape *tape, void *at, size_t bytes);
+void mc__snapshots_reset(void);
+bool mc__snapshot_back(void);
+void mc__snapshot_take(void);
+void mc__snapshot_plan(void);
 
 /* dpor.c */
 bool mc__conflict(const struct mc__op *a, const struct mc__op *b);
@@ -292,11 +312,13 @@ mc__word mc__read_apply(struct mc__thread *t, struct mc__op *op, unsigned code, 
 
 /* race.c */
 void mc__race_reset(void);
+void mc__race_tape(struct mc__tape *tape);
 void mc__plain(uintptr_t addr, size_t bytes, bool write, const void *pc);
 void mc__atomic(uintptr_t addr, size_t bytes, bool write, const void *pc);
 
 /* fences.c */
 void mc__fences_reset(void);
+void mc__fences_tape(struct mc__tape *tape);
 void mc__fences_made(const struct mc__thread *t);
 bool mc__fences_allow(const struct mc__thread *t, unsigned object, unsigned pos);
 void mc__fences_access(const struct mc__thread *t, unsigned object, unsigned pos);
@@ -308,6 +330,7 @@ bool mc__in_futex(const struct mc__thread *t);
 /* arena.c */
 void mc__arena_init(void);
 void mc__arena_reset(void);
+void mc__arena_tape(struct mc__tape *tape);
 void mc__arena_check(uintptr_t addr, size_t bytes, const void *pc);
 void mc__arena_leaks(void);
 bool mc__arena_describe(uintptr_t addr, char *text, size_t size);
@@ -315,6 +338,10 @@ bool mc__arena_describe(uintptr_t addr, char *text, size_t size);
 /* threads.c */
 void mc__threads_init(void);
 void mc__threads_reset(void);
+void mc__thread_clear(unsigned tid);
+bool mc__threads_can_tape(void);
+void mc__threads_tape(struct mc__tape *tape);
+void mc__thread_pause(void);           /* to the driver; returns when its operation is to be made */
 void mc__thread_prepare(unsigned tid); /* body or start is set */
 void mc__thread_start(unsigned tid,
                       void **from); /* run it up to its first operation; `from` keeps the caller's stack */
@@ -329,6 +356,9 @@ bool mc__stack_describe(uintptr_t addr, char *text, size_t size);
 /* image.c: globals and thread-locals of the program */
 void mc__image_take(void);
 void mc__image_reset(void);
+void mc__image_wrote(uintptr_t addr, size_t bytes); /* that was, or will be, changed */
+bool mc__image_known(void);                         /* what is changed without notice */
+void mc__image_tape(struct mc__tape *tape);
 void mc__image_thread(unsigned tid);  /* its thread-locals are the current ones */
 bool mc__image_local(uintptr_t addr); /* it is a thread-local's */
 const char *mc__image_path(void);
@@ -336,6 +366,7 @@ uintptr_t mc__image_base(void);
 
 /* shims.c */
 void mc__shims_reset(void);
+void mc__shims_tape(struct mc__tape *tape);
 void mc__shims_thread_end(void);
 
 /* trace.c */

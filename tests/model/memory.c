@@ -59,6 +59,7 @@ static mc__word memory_read(uintptr_t addr, unsigned size) {
 }
 
 static void memory_write(uintptr_t addr, unsigned size, mc__word value) {
+    mc__image_wrote(addr, size);
     memcpy((void *)addr, &value, size);
 }
 
@@ -77,8 +78,8 @@ static bool releases(unsigned order) {
     return order == __ATOMIC_RELEASE || order == __ATOMIC_ACQ_REL || order == __ATOMIC_SEQ_CST;
 }
 
-static void raise_to(uint16_t *at, unsigned pos) {
-    if (*at < pos) *at = (uint16_t)pos;
+static void raise_to(uint8_t *at, unsigned pos) {
+    if (*at < pos) *at = (uint8_t)pos;
 }
 
 /* ---- objects and their messages ---- */
@@ -153,7 +154,7 @@ void mc__plain_write_to_atomics(uintptr_t addr, size_t bytes) {
         unsigned pos = o->n;
         mc__fences_access(t, i, pos - 1u);
         struct mc__message *m = message_add(o, pos);
-        *m = (struct mc__message){.tid = (uint8_t)t->tid, .count = t->count + 1, .lazy = true};
+        *m = (struct mc__message){.tid = (uint8_t)t->tid, .count = (int16_t)(t->count + 1), .lazy = true};
         m->released = t->released;
         raise_to(&t->now.at[i], pos);
         raise_to(&m->released.at[i], pos);
@@ -300,7 +301,8 @@ void mc__fence_by(struct mc__thread *t, unsigned order) {
     }
     if (releases(order)) {
         t->released = t->now;
-        t->now.before.t[t->tid]++; /* what follows is not part of that */
+        if (t->now.before.t[t->tid]++ == INT16_MAX / 2) mc__cut("%d fences of a thread", INT16_MAX / 2);
+        /* What follows is not part of that. */
     }
 }
 

@@ -25,13 +25,14 @@ enum { PLAIN_READ, PLAIN_WRITE, ATOMIC_READ, ATOMIC_WRITE };
 static const char *const access_names[] = {"read", "write", "atomic read", "atomic write"};
 
 struct place {
-    uint32_t count; /* of its thread when it was made */
+    int16_t count; /* of its thread when it was made */
     uint8_t tid, kind, bytes;
     const void *pc;
 };
 
 struct cell {
     uintptr_t base; /* its address / 8 */
+    uint32_t slot;  /* where it is found */
     uint8_t n;
     bool atomic; /* an atomic is here */
     struct place place[PLACES];
@@ -49,6 +50,18 @@ void mc__race_reset(void) {
     used = 0;
 }
 
+/* Cells that came after those of a tape go in the order that is the reverse of theirs: the table is as it was. */
+void mc__race_tape(struct mc__tape *tape) {
+    unsigned before = used;
+    mc__tape(tape, &used, sizeof used);
+    while (before > used) slots[cells[--before].slot].generation = 0;
+    for (unsigned i = 0; i < used; i++) {
+        struct cell *c = &cells[i];
+        mc__tape(tape, c, offsetof(struct cell, place));
+        mc__tape(tape, c->place, c->n * sizeof c->place[0]);
+    }
+}
+
 static struct cell *cell_of(uintptr_t base) {
     size_t h = (size_t)(base * 0x9e3779b97f4a7c15u >> 40);
     for (;; h++) {
@@ -59,6 +72,7 @@ static struct cell *cell_of(uintptr_t base) {
         *s = (struct slot){.generation = generation, .cell = used};
         struct cell *c = &cells[used++];
         c->base = base;
+        c->slot = (uint32_t)(h % SLOTS);
         c->n = 0;
         c->atomic = false;
         return c;
@@ -92,7 +106,7 @@ static void cell_add(struct cell *c, unsigned bytes, unsigned kind, const void *
         if (a->bytes != 0) c->place[n++] = *a;
     }
     if (n == PLACES) mc__die("too many accesses to one word are unordered");
-    uint32_t count = mc__self()->now.before.t[mc.self];
+    int16_t count = mc__self()->now.before.t[mc.self];
     c->place[n] = (struct place){
         .count = count, .tid = (uint8_t)mc.self, .kind = (uint8_t)kind, .bytes = (uint8_t)bytes, .pc = pc};
     c->n = (uint8_t)(n + 1);
@@ -130,7 +144,10 @@ void mc__plain(uintptr_t addr, size_t bytes, bool write, const void *pc) {
     struct mc__thread *t = mc__self();
     if (++t->quiet > 10000000) mc__fail(MC_CRASH, pc, "no atomic operation in 10,000,000 accesses: an endless loop");
     mc__arena_check(addr, bytes, pc);
-    if (write) t->plain_writes++;
+    if (write) {
+        t->plain_writes++;
+        mc__image_wrote(addr, bytes);
+    }
     if (mc.watch != NULL) mc.watch((const void *)addr, bytes, write);
     mc__trace(pc, "%s %s, %zu bytes", write ? "write" : "read", mc.tracing ? mc__trace_name(addr) : "", bytes);
     bool atomic = range_access(addr, bytes, write ? PLAIN_WRITE : PLAIN_READ, pc);

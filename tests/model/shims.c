@@ -33,6 +33,10 @@ void mc__shims_reset(void) {
     if (shims.keys > 0) memset(&shims, 0, sizeof shims);
 }
 
+void mc__shims_tape(struct mc__tape *tape) {
+    mc__tape(tape, &shims, sizeof shims);
+}
+
 /* ---- mutexes ---- */
 
 static bool lock_enabled(const struct mc__thread *t) {

@@ -91,14 +91,35 @@ void mc__threads_init(void) {
 }
 
 void mc__threads_reset(void) {
-    memset(mc.thread, 0, sizeof mc.thread);
-    for (unsigned i = 0; i < MC__ALL; i++) {
-        mc.thread[i].tid = i;
-        mc.thread[i].last = -1;
-        mc.thread[i].stack = stacks + (size_t)i * STRIDE + GUARD_BYTES;
-    }
+    for (unsigned i = 0; i < MC__ALL; i++) mc__thread_clear(i);
     mc.threads = 0;
     extra_used = 0;
+}
+
+void mc__thread_clear(unsigned tid) {
+    struct mc__thread *t = &mc.thread[tid];
+    memset(t, 0, sizeof *t);
+    t->tid = tid;
+    t->last = -1;
+    t->stack = stacks + (size_t)tid * STRIDE + GUARD_BYTES;
+}
+
+/* Whether all threads are on their own stacks. */
+bool mc__threads_can_tape(void) {
+    bool can = extra_used == 0;
+    for (unsigned i = 0; i < mc.threads; i++) {
+        const struct mc__thread *t = &mc.thread[i];
+        can = can && (t->done || (size_t)((char *)t->sp - t->stack) < STACK_BYTES);
+    }
+    return can;
+}
+
+/* The stacks of those that have not ended, what is in use of them. */
+void mc__threads_tape(struct mc__tape *tape) {
+    for (unsigned i = 0; i < mc.threads; i++) {
+        const struct mc__thread *t = &mc.thread[i];
+        if (!t->done) mc__tape(tape, t->sp, (size_t)(t->stack + STACK_BYTES - (char *)t->sp));
+    }
 }
 
 void *mc_stack(size_t bytes) {
@@ -183,6 +204,10 @@ void mc__switch_to(unsigned tid) {
     struct mc__thread *from = mc__self();
     become(tid);
     mc__switch(&from->sp, mc.thread[tid].sp);
+}
+
+void mc__thread_pause(void) {
+    mc__switch(&mc__self()->sp, mc.driver);
 }
 
 void mc__enter(unsigned tid) {

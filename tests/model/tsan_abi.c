@@ -101,6 +101,7 @@ static bool cas_done(mc__word seen, mc__word expected) {
         type want = *e, seen = (type)OPERATION(mc__cas, p, order, .arg = v, .expected = want,                          \
                                                .fail_order = ORDER(fail), .weak = is_weak);                            \
         if (cas_done(seen, want)) return 1;                                                                            \
+        mc__image_wrote((uintptr_t)e, sizeof *e);                                                                      \
         *e = seen;                                                                                                     \
         return 0;                                                                                                      \
     }
