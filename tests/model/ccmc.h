@@ -37,7 +37,7 @@ enum mc_bug {
     MC_ASSERT = 1u << 0,         /* mc_assert(), CC_CHECK(), CC_ASSERT(), assert(), abort() */
     MC_RACE = 1u << 1,           /* two accesses, one a write, one not atomic, neither before the other */
     MC_DEADLOCK = 1u << 2,       /* threads wait, and nobody is left to wake them: also a lost wake-up */
-    MC_USE_AFTER_FREE = 1u << 3, /* an access to freed memory, or beside what was allocated */
+    MC_USE_AFTER_FREE = 1u << 3, /* an access to freed memory, beside what was allocated, or to a frame that is gone */
     MC_DOUBLE_FREE = 1u << 4,    /* free() of what is not, or no longer, allocated */
     MC_LEAK = 1u << 5,           /* allocated and not freed when check() is through */
     MC_CRASH = 1u << 6,          /* a signal, or an endless loop without any atomic operation */

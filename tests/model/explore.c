@@ -336,6 +336,7 @@ mc__word mc__visible(struct mc__op op) {
         mc__fail(MC_MISUSE, op.pc, "%s of what mc_constant() was told of", op.kind->name);
     struct mc__thread *t = mc__self();
     t->quiet = 0;
+    t->frame = *(uintptr_t *)__builtin_frame_address(0); /* of our caller, which the program called */
     op_prepare(&op);
     t->op = op;
     if (t->tid == MC__MAIN) return step_of_main(t);

@@ -169,6 +169,7 @@ struct mc__thread {
     void **back; /* while it runs to its first operation: where the stack to return to is saved */
     bool starting, done;
     unsigned tid;
+    uintptr_t frame; /* where it waits: below that its stack is not in use */
     struct mc__op op; /* the next one */
 
     /* Memory: memory.c. */
@@ -351,6 +352,7 @@ void mc__switch_to(unsigned tid);
 void mc__run_main(void (*body)(void)); /* setup or check, from the driver */
 __attribute__((noreturn)) void mc__to_driver(void);
 void mc__enter(unsigned tid); /* from the driver, until the execution ends */
+void mc__stack_check(uintptr_t addr, const void *pc);
 bool mc__stack_describe(uintptr_t addr, char *text, size_t size);
 
 /* image.c: globals and thread-locals of the program */

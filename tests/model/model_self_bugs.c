@@ -230,6 +230,15 @@ static void free_then_tell(void) {
 static void read_when_told(void) {
     if (cc__load_acquire(&flag) != 0) mc_assert(*cc__load_acquire(&shared) == 7);
 }
+__attribute__((noinline)) static void point_at_frame(void) {
+    int here = 7;
+    cc__store_release(&shared, &here);
+}
+static void return_then_tell(void) {
+    point_at_frame();
+    cc__store_release(&flag, 1);
+    cc__store_relaxed(&other, 1);
+}
 static void read_beside_it(void) {
     more = cc__load_acquire(&shared)[1];
 }
@@ -348,6 +357,7 @@ const struct mc_scenario mc_scenarios[] = {
 
     {"use after free, unordered", allocate, {free_it, read_it}, NULL, MC_USE_AFTER_FREE | MC_RACE},
     {"use after free, ordered", allocate, {free_then_tell, read_when_told}, NULL, MC_USE_AFTER_FREE},
+    {"use of a frame that is gone", NULL, {return_then_tell, read_when_told}, NULL, MC_USE_AFTER_FREE},
     {"access beside a block", allocate, {read_beside_it}, NULL, MC_USE_AFTER_FREE},
     {"double free", allocate, {free_it, free_it}, NULL, MC_DOUBLE_FREE | MC_RACE},
     {"one takes it and frees it", allocate, {take_and_free, take_and_free}, NULL},

@@ -144,6 +144,7 @@ void mc__plain(uintptr_t addr, size_t bytes, bool write, const void *pc) {
     struct mc__thread *t = mc__self();
     if (++t->quiet > 10000000) mc__fail(MC_CRASH, pc, "no atomic operation in 10,000,000 accesses: an endless loop");
     mc__arena_check(addr, bytes, pc);
+    mc__stack_check(addr, pc);
     if (write) {
         t->plain_writes++;
         mc__image_wrote(addr, bytes);
@@ -156,6 +157,7 @@ void mc__plain(uintptr_t addr, size_t bytes, bool write, const void *pc) {
 
 void mc__atomic(uintptr_t addr, size_t bytes, bool write, const void *pc) {
     mc__arena_check(addr, bytes, pc);
+    mc__stack_check(addr, pc);
     if (mc.watch != NULL) mc.watch((const void *)addr, bytes, write);
     range_access(addr, bytes, write ? ATOMIC_WRITE : ATOMIC_READ, pc);
 }

@@ -10,6 +10,9 @@
  * another resumes therefore works, and its frames are plain memory to race.c: two threads on one stack are
  * a race.
  *
+ * What lies below the frames of a thread that waits is left over from functions that have returned, as is all of the
+ * stack of a thread that has ended: who accesses that has kept a pointer for too long.
+ *
  * Thread-locals of the program are exchanged at each switch (image.c).
  *
  * A crash of the code under test (the alternate stack is for overflows of ours) ends the execution like a
@@ -128,6 +131,18 @@ void *mc_stack(size_t bytes) {
     void *at = extra_stacks + extra_used;
     extra_used += bytes;
     return at;
+}
+
+/* A thread's stack below its frames, or that of one that has ended: what was there is gone. */
+void mc__stack_check(uintptr_t addr, const void *pc) {
+    uintptr_t offset = addr - (uintptr_t)stacks;
+    if (offset >= (uintptr_t)MC__MAIN * STRIDE) return;
+    const struct mc__thread *t = &mc.thread[offset / STRIDE];
+    uintptr_t frame = t->tid == mc.self ? (uintptr_t)__builtin_frame_address(0) : t->frame;
+    bool here = frame - (uintptr_t)t->stack < STACK_BYTES; /* and not on another stack */
+    if (t->done || (here && addr < frame))
+        mc__fail(MC_USE_AFTER_FREE, pc, "an access by T%u to %s, of a function that has returned", mc.self,
+                 mc__trace_name(addr));
 }
 
 bool mc__stack_describe(uintptr_t addr, char *text, size_t size) {
