@@ -189,6 +189,53 @@ static void uses_the_heap(void) {
     free(p);
 }
 
+/* ---- going back ---- */
+
+enum { TURNS = 6 };
+static long log_of[2][TURNS], log_local_sum[2];
+static _Thread_local long sum;
+static void *adds_as_child(void *arg) {
+    *(long *)arg = (long)cc__add_relaxed(&word, 1);
+    return NULL;
+}
+/* What it sees it notes on the stack, on the heap, in globals and in thread-locals; one of its turns is a child's. */
+static void keeps_notes(void) {
+    long here[TURNS], *heap[TURNS];
+    cc__thread t;
+    for (int i = 0; i < TURNS; i++) {
+        heap[i] = malloc(sizeof *heap[i]);
+        if (i == 3 && mc_self() == 0) {
+            cc__thread_start(&t, adds_as_child, &here[i]);
+            cc__thread_join(&t);
+        } else {
+            here[i] = (long)cc__add_relaxed(&word, 1);
+        }
+        log_of[mc_self()][i] = *heap[i] = here[i];
+        sum += here[i];
+        errno = (int)sum;
+    }
+    for (int i = 0; i < TURNS; i++) {
+        mc_assert(here[i] == *heap[i] && here[i] == log_of[mc_self()][i] && (i == 0 || here[i] > here[i - 1]));
+        log_local_sum[mc_self()] += here[i];
+        free(heap[i]);
+    }
+    mc_assert(sum == log_local_sum[mc_self()] && errno == sum);
+}
+static void all_noted(void) {
+    mc_assert(log_local_sum[0] + log_local_sum[1] == 2 * TURNS * (2 * TURNS - 1) / 2);
+}
+/* 12 steps of which 6 are the first's: each order comes once. */
+static int goes_back(const struct mc_options *o) {
+    (void)o;
+    const struct mc_scenario notes = {"notes", NULL, {keeps_notes, keeps_notes}, all_noted};
+    struct mc_options options = {.mode = MC_REDUCED};
+    struct mc_result r = mc_explore(&notes, &options);
+    if (r.bug != 0) printf("      %s\n", r.text);
+    bool ok = r.bug == 0 && r.exhausted && r.execs == 924 && r.outcomes == 924;
+    mc_result_fini(&r);
+    return !ok;
+}
+
 /* ---- bounds ---- */
 
 static void adds_forever(void) {
@@ -436,6 +483,7 @@ const struct mc_scenario mc_scenarios[] = {
      .max_steps = 20,
      .max_spins = 3},
 
+    {.name = "going back leaves everything as it was", .run = goes_back},
     {.name = "a replay string repeats the bug", .run = replays},
     {.name = "random executions find it, the same with the same seed", .run = random_finds_it},
     {.name = "not there under sequential consistency", .run = sequential_consistency_hides_it},
