@@ -19,11 +19,15 @@ static const char usage[] = "usage: %s [OPTION...] [NAME...]     scenarios whose
                             "  --full              the long scenarios, too\n"
                             "  --passing           only those that expect no bug\n"
                             "  --first             stop at the first that fails, or hits a bound\n"
+                            "  --mutant N          one of the mutants that mutate.py has built in\n"
                             "  --trace             tell the execution that fails, also where that is expected\n"
                             "  --sc                sequential consistency: each load sees the newest store\n"
                             "  --max-execs N       stop a search after N executions (which then is not exhausted)\n"
                             "  --random N          N random executions instead of a search; --seed S repeats them\n"
                             "  --replay STRING     one execution, told; NAME is the scenario it belongs to\n";
+
+/* Read by what mutate.py makes of sources. */
+__attribute__((visibility("default"))) int mc_mutant;
 
 struct run {
     const char *program;
@@ -167,6 +171,7 @@ static bool parse(struct run *run, int argc, char **argv) {
         {"full", no_argument, NULL, 'f'},
         {"passing", no_argument, NULL, 'p'},
         {"first", no_argument, NULL, '1'},
+        {"mutant", required_argument, NULL, 'M'},
         {"trace", no_argument, NULL, 't'},
         {"sc", no_argument, NULL, 's'},
         {"max-execs", required_argument, NULL, 'm'},
@@ -184,6 +189,7 @@ static bool parse(struct run *run, int argc, char **argv) {
         case 'f': o->full = true; break;
         case 'p': run->passing = true; break;
         case '1': run->first = o->stop_at_bound = true; break;
+        case 'M': mc_mutant = (int)strtol(optarg, NULL, 10); break;
         case 't': o->trace = true; break;
         case 's': o->sc_only = true; break;
         case 'm': o->max_execs = strtoull(optarg, NULL, 10); break;

@@ -4,8 +4,9 @@
 
     mutate.py --build BUILD_DIR [--full] MODEL [SOURCE...]     model_bits src/base/bits.c
 
-Each atomic operation of a source is replaced by a weaker one, one place at a time; the model is built with it and
-those of its scenarios run that must pass. A mutant is caught if one of them fails. The model's opening comment says
+Each atomic operation of a source is replaced by a weaker one, one place at a time, and those of the model's scenarios
+run that must pass. A mutant is caught if one of them fails. All are built into one program, as copies of the functions
+they are in, and it is told by their number which to call. The model's opening comment says
 
     Mutate: SOURCES           whose operations are weakened
     Mutate slowly: SOURCES    the same, with --full only
@@ -35,6 +36,12 @@ ROOT = Path(__file__).resolve().parents[2]
 UPDATES = {"add": "fetch_add", "sub": "fetch_sub", "or": "fetch_or", "and": "fetch_and", "xchg": "exchange"}
 SITE = re.compile(r"\bcc__(load|store|add|sub|or|and|xchg|cas|cas_weak|fence)_(acquire|release|acq_rel|full)\b")
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
+FUNCTION = re.compile(r"^[A-Za-z_][^;{}=#\n]*?\b(?!__attribute__)(\w+)\(([^;{}]*)\)\s*\{", re.M)
+
+
+def without_comments(text):
+    """The same with spaces in their place."""
+    return COMMENT.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text)
 
 
 @dataclass
@@ -62,7 +69,8 @@ def weaker(operation, order):
 
 def prelude():
     """Definitions of the weaker operations that src/base/atomic.h has no use for."""
-    lines = ['#include "base/atomic.h"', "#define cc__fence_acq_rel() atomic_thread_fence(memory_order_acq_rel)"]
+    lines = ['#include "base/atomic.h"', "#define cc__fence_acq_rel() atomic_thread_fence(memory_order_acq_rel)",
+             "extern const int mc_mutant; /* of main.c: which mutant is asked for */"]
     for name, call in UPDATES.items():
         for order in ("relaxed", "acquire", "release"):
             lines += [f"#ifndef cc__{name}_{order}",
@@ -79,13 +87,13 @@ def prelude():
 
 def mutants_of(path):
     text = path.read_text()
-    code = COMMENT.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text)
+    code = without_comments(text)
     seen = {}
     for site in SITE.finditer(code):
         line = text.count("\n", 0, site.start()) + 1
         before = code[: site.start()]
-        functions = re.findall(r"^[A-Za-z_][^;{}=#\n]*?\b(\w+)\([^;{}]*\)\s*\{", before, re.M)
-        where = functions[-1] if functions else "?"
+        functions = FUNCTION.findall(before)
+        where = functions[-1][0] if functions else "?"
         operation, order = site.groups()
         nth = seen[where, operation, order] = seen.get((where, operation, order), 0) + 1
         number = f"#{nth}" if nth > 1 else ""
@@ -119,18 +127,69 @@ def broken(line):
     return Mutant(path, start, start + len(old), new, text.count("\n", 0, start) + 1, change, True)
 
 
-class Build:
-    """Compiles one source of a model anew, and links the model with it."""
+def parameter_names(parameters):
+    """What a function's parameters are called; None if that is not to be told."""
+    if parameters.strip() in ("", "void"):
+        return []
+    names = []
+    for one in re.split(r",(?![^(]*\))", parameters):
+        name = re.search(r"\(\*\s*(\w+)\)|(\w+)\s*(?:\[[^\]]*\])?\s*$", one)
+        if name is None:
+            return None
+        names.append(name.group(1) or name.group(2))
+    return names
 
-    def __init__(self, folder, model):
+
+class Source:
+    """A source, or header, with all its mutants: each is a copy of the function it is in, which the function calls in
+    place of itself when the number of that mutant is asked for."""
+
+    def __init__(self, path):
+        self.text = path.read_text()
+        self.functions = {}  # where the body begins: its mutants' declarations, calls, definitions
+        self.found = [(m, self.text.find("\n}\n", m.end()) + 3) for m in FUNCTION.finditer(without_comments(self.text))]
+
+    def add(self, mutant, number):
+        """False: it is not in a function, or not in one that can be told apart."""
+        function, end = next(((m, end) for m, end in self.found if m.end() <= mutant.start and mutant.end < end),
+                             (None, 0))
+        names = parameter_names(function.group(2)) if function else None
+        if names is None:
+            return False
+        name = f"{function.group(1)}__mutant_{number}"
+        begin = function.start()
+        head = self.text[begin : function.start(1)] + name + self.text[function.end(1) : function.end() - 1]
+        rest = self.text[function.end() - 1 : mutant.start] + mutant.text + self.text[mutant.end : end]
+        call = f"if (mc_mutant == {number}) return {name}({', '.join(names)});"
+        declared, called, defined = self.functions.setdefault((begin, function.end(), end), ([], [], []))
+        declared.append(head.rstrip() + ";\n")
+        called.append(call)
+        defined.append(head + rest)
+        return True
+
+    def mutated(self):
+        """The text with all of them."""
+        out, at = [], 0
+        for (begin, body, end), (declared, called, defined) in sorted(self.functions.items()):
+            out += [self.text[at:begin], *declared, self.text[begin:body], *called, self.text[body:end], *defined]
+            at = end
+        return "".join(out) + self.text[at:]
+
+
+class Build:
+    """Compiles sources of a model anew, and links the model with them."""
+
+    def __init__(self, folder, model, temporary):
         self.folder = Path(folder).resolve()
         self.model = model
+        self.temporary = temporary
         self.entries = [e for e in json.loads((self.folder / "compile_commands.json").read_text())
                         if f"/{model}.dir/" in e.get("output", e["command"])]
         ninja = ["ninja", "-C", str(self.folder)]
         listed = subprocess.run(ninja + ["-t", "commands", model], capture_output=True, text=True, check=True)
         self.link = next(line for line in reversed(listed.stdout.splitlines()) if f"-o tests/model/{model} " in line)
         subprocess.run(ninja + ["--quiet", model], stdout=subprocess.DEVNULL, check=True)
+        (temporary / "prelude.h").write_text(prelude())
 
     @staticmethod
     def object_of(entry):
@@ -149,42 +208,63 @@ class Build:
         return [f for f, made in files.items()
                 if str(path) in subprocess.run(deps + [made], capture_output=True, text=True, check=True).stdout]
 
-    def compile(self, source, mutated, temporary):
-        """Returns the object, or None if it does not compile; and the object it stands for."""
+    def compile(self, source, mutated):
+        """Returns the object, or None if it does not compile; the object it stands for; and what was said."""
         entry = next(e for e in self.entries if Path(e["file"]).resolve() == source)
         words, output = shlex.split(entry["command"]), self.object_of(entry)
-        made = temporary / f"{source.stem}.mutant.o"
+        made = mutated.with_suffix(".mutant.o")
         words[words.index("-o") + 1] = str(made)
         words[words.index("-c") + 1] = str(mutated)
-        words += ["-w"]
-        words += ["-include", str(temporary / "prelude.h")]
+        words += ["-w", "-g0", "-include", str(self.temporary / "prelude.h")]
         done = subprocess.run(words, cwd=entry["directory"], capture_output=True, text=True, check=False)
         return (made if done.returncode == 0 else None), output, done.stderr
 
-    def run(self, mutant, temporary, timeout):
-        """What became of it: (caught, what was seen)."""
-        text = mutant.source.read_text()
-        copies = temporary / "src"  # of the tree, so that whoever includes a header finds the mutant
-        mutated = copies / mutant.source.relative_to(ROOT / "src")
-        mutated.write_text(text[: mutant.start] + mutant.text + text[mutant.end :])
-        program = temporary / "mutant"
+    def program(self, name, texts):
+        """The model with some files changed; or None, and what the compiler said."""
+        folder = self.temporary / name
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(ROOT / "src", folder / "src")  # so that whoever includes a header finds the mutant
+        for path, text in texts.items():
+            (folder / path.relative_to(ROOT)).write_text(text)
         link = self.link
-        for source in self.sources_of(mutant.source):
-            made, stands_for, said = self.compile(source, copies / source.relative_to(ROOT / "src"), temporary)
+        for source in sorted({source for path in texts for source in self.sources_of(path)}):
+            made, stands_for, said = self.compile(source, folder / source.relative_to(ROOT))
             if made is None:
-                raise SystemExit(f"{mutant.name}: does not compile\n{said}")
+                return None, said
             link = link.replace(f" {stands_for} ", f" {made} ")
-        mutated.write_text(text)
+        program = folder / "mutant"
         link = link.replace(f"-o tests/model/{self.model} ", f"-o {program} ")
         subprocess.run(link, shell=True, cwd=self.folder, check=True, capture_output=True)
-        try:
-            done = subprocess.run([str(program), "--passing", "--first"], capture_output=True, text=True,
-                                  timeout=timeout, check=False)
-        except subprocess.TimeoutExpired:
-            return False, f"still running after {timeout} s"
-        failed = re.search(r"^FAIL (.+?)  +\d+ executions.*?\d s  (.*)$", done.stdout, re.M)
-        how = f"{failed.group(1)}: {failed.group(2)}" if failed else done.stderr.strip()
-        return done.returncode != 0, how
+        return program, ""
+
+    def of_all(self, mutants):
+        """One program for as many of them as possible: their numbers in it are those in the list, from 1."""
+        sources, these = {}, set()
+        for number, mutant in enumerate(mutants, 1):
+            source = sources.setdefault(mutant.source, Source(mutant.source))
+            if source.add(mutant, number):
+                these.add(number)
+        program, _ = self.program("all", {path: source.mutated() for path, source in sources.items()})
+        return program, (these if program else set())
+
+    def of_one(self, mutant):
+        text = mutant.source.read_text()
+        program, said = self.program("one", {mutant.source: text[: mutant.start] + mutant.text + text[mutant.end :]})
+        if program is None:
+            raise SystemExit(f"{mutant.name}: does not compile\n{said}")
+        return program
+
+
+def run(program, number, timeout):
+    """What became of a mutant: (caught, what was seen)."""
+    try:
+        done = subprocess.run([str(program), "--passing", "--first", "--mutant", str(number)], capture_output=True,
+                              text=True, timeout=timeout, check=False)
+    except subprocess.TimeoutExpired:
+        return False, f"still running after {timeout} s"
+    failed = re.search(r"^FAIL (.+?)  +\d+ executions.*?\d s  (.*)$", done.stdout, re.M)
+    how = f"{failed.group(1)}: {failed.group(2)}" if failed else done.stderr.strip()
+    return done.returncode != 0, how
 
 
 def said(model, key):
@@ -196,16 +276,13 @@ def said(model, key):
 def verdicts(build, mutants, timeout):
     """Prints what became of each mutant; returns those that survived."""
     survivors = []
-    with tempfile.TemporaryDirectory() as folder:
-        temporary = Path(folder)
-        (temporary / "prelude.h").write_text(prelude())
-        shutil.copytree(ROOT / "src", temporary / "src")
-        for mutant in mutants:
-            caught, seen = build.run(mutant, temporary, timeout)
-            if not caught:
-                survivors.append(mutant)
-            place = f"{mutant.source.relative_to(ROOT)}:{mutant.line}"
-            print(f"{'caught  ' if caught else 'SURVIVED'}  {place}  {mutant.name}  {seen}", flush=True)
+    together, those = build.of_all(mutants)
+    for number, mutant in enumerate(mutants, 1):
+        caught, seen = run(together if number in those else build.of_one(mutant), number, timeout)
+        if not caught:
+            survivors.append(mutant)
+        place = f"{mutant.source.relative_to(ROOT)}:{mutant.line}"
+        print(f"{'caught  ' if caught else 'SURVIVED'}  {place}  {mutant.name}  {seen}", flush=True)
     print(f"{len(mutants)} mutants, {len(mutants) - len(survivors)} caught, {len(survivors)} survived")
     return survivors
 
@@ -243,7 +320,8 @@ def main():
     if not mutants:
         print(f"{model.name} names no sources to mutate")
         return 0 if args.full else 1
-    survivors = verdicts(Build(args.build, args.model), mutants, args.timeout)
+    with tempfile.TemporaryDirectory() as folder:
+        survivors = verdicts(Build(args.build, args.model, Path(folder)), mutants, args.timeout)
     wrong = list(objections(model, mutants, survivors))
     print("\n".join(wrong), end="\n" if wrong else "")
     return 1 if wrong else 0
