@@ -144,9 +144,17 @@ static bool fixed(unsigned j, unsigned p, const struct mc__op *op, unsigned end)
 
 static void races_of(unsigned p, const struct mc__op *op, const struct mc__clock *past, unsigned end) {
     struct mc__clock ordered = mc.thread[p].past; /* by something between */
-    for (unsigned j = end; j-- > 0;) {
+    mc__mask others = 0;                          /* that have made steps, before j, that nothing orders */
+    for (unsigned q = 0; q < mc.threads; q++)
+        if (q != p && mc.thread[q].count > ordered.t[q]) others |= MC__BIT(q);
+    for (unsigned j = end; others != 0 && j-- > 0;) {
         const struct mc__node *n = &mc.node[j];
-        if (n->tid == p || n->count <= ordered.t[n->tid] || !mc__conflict(&n->op, op)) continue;
+        if ((others & MC__BIT(n->tid)) == 0) continue;
+        if (n->count <= ordered.t[n->tid]) {
+            others &= (mc__mask)~MC__BIT(n->tid);
+            continue;
+        }
+        if (!mc__conflict(&n->op, op)) continue;
         if (fixed(j, p, op, end)) continue;
         mc__clock_join(&ordered, &n->past);
         reverse(j, p, past, end);

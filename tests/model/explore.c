@@ -134,7 +134,7 @@ static void op_widen(struct mc__op *op) {
 
 static void op_prepare(struct mc__op *op) {
     const struct mc__kind *k = op->kind;
-    if (k->part) op_widen(op);
+    if (k->part && mc__object_known(op->addr, op->size, MC__ATOMIC) == MC__NO_OBJECT) op_widen(op);
     op->writes = k->writes;
     bool plain = mc.options.sc_only || mc.scenario->fences;
     op->sc = plain ? MC__SC_NONE : k->sc; /* all see the newest as it is, or fences.c orders them */
@@ -259,7 +259,8 @@ static int schedule(void) {
 
 /* Which of its possible results the operation of this node gets. */
 static unsigned choose(const struct mc__thread *t, struct mc__node *n) {
-    uint16_t codes[MC__CODES] = {0};
+    uint16_t codes[MC__CODES];
+    codes[0] = 0;
     unsigned count = n->op.kind->options != NULL ? n->op.kind->options(t, &n->op, codes) : 1;
     if (mc.depth <= search.forced_steps) {
         uint16_t code = search.forced[mc.depth - 1].code;

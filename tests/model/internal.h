@@ -169,7 +169,7 @@ struct mc__thread {
     void **back; /* while it runs to its first operation: where the stack to return to is saved */
     bool starting, done;
     unsigned tid;
-    uintptr_t frame; /* where it waits: below that its stack is not in use */
+    uintptr_t frame;  /* where it waits: below that its stack is not in use */
     struct mc__op op; /* the next one */
 
     /* Memory: memory.c. */
@@ -233,6 +233,7 @@ struct mc__state {
     unsigned objects;
     struct mc__object object[MC__OBJECTS];
     unsigned messages;
+    uint64_t rewritten; /* another number when a message was changed */
     struct mc__message message[MC__MESSAGES];
     struct mc__view sc; /* positions that seq_cst operations have seen */
     struct mc__clock sc_fences, sc_accesses;
@@ -287,6 +288,13 @@ struct mc__tape {
     bool back;      /* what is on the tape goes back to where it came from */
 };
 void mc__tape(struct mc__tape *tape, void *at, size_t bytes);
+void mc__tape_grow(struct mc__tape *tape, size_t bytes);
+static inline void mc__tape_16(struct mc__tape *tape, void *at) { /* the same for 16 bytes */
+    if (tape->n + 16 > tape->room) mc__tape_grow(tape, 16);
+    char *there = tape->bytes + tape->n;
+    _mm_storeu_si128(tape->back ? at : (void *)there, _mm_loadu_si128(tape->back ? (void *)there : at));
+    tape->n += 16;
+}
 void mc__snapshots_reset(void);
 bool mc__snapshot_back(void);
 void mc__snapshot_take(void);
@@ -301,6 +309,8 @@ struct mc__clock mc__dpor_known(const struct mc__thread *t, const struct mc__op 
 
 /* memory.c */
 void mc__memory_reset(void);
+void mc__memory_tape(struct mc__tape *tape);
+unsigned mc__object_known(uintptr_t addr, unsigned size, enum mc__object_kind kind);
 unsigned mc__object_at(uintptr_t addr, unsigned size, enum mc__object_kind kind);
 void mc__looked_at(struct mc__thread *t, unsigned object, unsigned seen);
 bool mc__changed_since(const struct mc__object *o, unsigned seen);

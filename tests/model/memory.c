@@ -50,6 +50,38 @@ void mc__memory_reset(void) {
     memset(&mc.sc_accesses, 0, sizeof mc.sc_accesses);
 }
 
+/* Messages are mostly written once, and a tape that is put back is of the same execution: then those that it has are
+ * still there. */
+static void messages_tape(struct mc__tape *tape) {
+    uint64_t rewritten = mc.rewritten;
+    mc__tape(tape, &mc.messages, sizeof mc.messages);
+    mc__tape(tape, &mc.rewritten, sizeof mc.rewritten);
+    size_t bytes = mc.messages * sizeof mc.message[0];
+    if (tape->back && rewritten == mc.rewritten)
+        tape->n += bytes;
+    else
+        mc__tape(tape, mc.message, bytes);
+}
+
+void mc__memory_tape(struct mc__tape *tape) {
+    mc__tape(tape, &mc.sc, sizeof mc.sc);
+    mc__tape(tape, &mc.sc_fences, sizeof mc.sc_fences);
+    mc__tape(tape, &mc.sc_accesses, sizeof mc.sc_accesses);
+    mc__tape(tape, &mc.objects, sizeof mc.objects);
+    for (unsigned i = 0; i < mc.objects; i++) {
+        struct mc__object *o = &mc.object[i];
+        mc__tape(tape, o, offsetof(struct mc__object, order));
+        mc__tape(tape, o->order, o->n * sizeof o->order[0]);
+    }
+    messages_tape(tape);
+}
+
+/* A message that a tape may have is about to be changed. */
+static void rewrite(void) {
+    static uint64_t last;
+    mc.rewritten = ++last;
+}
+
 /* ---- real memory: holds the newest value of each atomic ---- */
 
 static mc__word memory_read(uintptr_t addr, unsigned size) {
@@ -121,7 +153,21 @@ static void object_retire(struct mc__object *o) {
     o->kind = MC__NOTHING;
 }
 
-unsigned mc__object_at(uintptr_t addr, unsigned size, enum mc__object_kind kind) {
+/* Where the object was that was last looked for with a like address: most often it is still the one. */
+enum { GUESSES = 256 };
+static uint8_t guesses[GUESSES];
+static uint8_t *guess_for(uintptr_t addr, enum mc__object_kind kind) {
+    return &guesses[(addr / 4 + addr / 4096 + 37u * kind) % GUESSES];
+}
+
+/* An object if it can be told at once, or MC__NO_OBJECT. No two objects of a kind overlap. */
+unsigned mc__object_known(uintptr_t addr, unsigned size, enum mc__object_kind kind) {
+    unsigned i = *guess_for(addr, kind);
+    const struct mc__object *o = &mc.object[i];
+    return i < mc.objects && o->addr == addr && o->size == size && o->kind == kind ? i : (unsigned)MC__NO_OBJECT;
+}
+
+static unsigned object_find(uintptr_t addr, unsigned size, enum mc__object_kind kind) {
     for (unsigned i = 0; i < mc.objects; i++) {
         struct mc__object *o = &mc.object[i];
         if (o->kind != kind) continue;
@@ -131,10 +177,20 @@ unsigned mc__object_at(uintptr_t addr, unsigned size, enum mc__object_kind kind)
     return object_create(addr, size, kind);
 }
 
+unsigned mc__object_at(uintptr_t addr, unsigned size, enum mc__object_kind kind) {
+    unsigned i = mc__object_known(addr, size, kind);
+    if (i != MC__NO_OBJECT) return i;
+    i = object_find(addr, size, kind);
+    *guess_for(addr, kind) = (uint8_t)i;
+    return i;
+}
+
 /* The message of a plain store, whose value was not known when it was made. */
 static void settle(const struct mc__object *o) {
     struct mc__message *m = message_at(o, o->n - 1u);
-    if (m->lazy) m->value = memory_read(o->addr, o->size);
+    if (!m->lazy) return;
+    rewrite();
+    m->value = memory_read(o->addr, o->size);
     m->lazy = false;
 }
 
@@ -252,6 +308,7 @@ static void make_room_in(struct mc__view *v, unsigned object, unsigned pos) {
 
 /* A message is about to be put before others: all that speaks of those must follow. */
 static void make_room(unsigned object, unsigned pos) {
+    rewrite();
     for (unsigned i = 0; i < MC__ALL; i++) {
         struct mc__thread *t = &mc.thread[i];
         make_room_in(&t->now, object, pos);

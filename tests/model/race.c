@@ -31,12 +31,14 @@ struct place {
 };
 
 struct cell {
-    uintptr_t base; /* its address / 8 */
-    uint32_t slot;  /* where it is found */
+    _Alignas(64) uintptr_t base; /* its address / 8 */
+    uint32_t slot;               /* where it is found */
     uint8_t n;
     bool atomic; /* an atomic is here */
     struct place place[PLACES];
 };
+
+_Static_assert(offsetof(struct cell, place) == 16 && sizeof(struct place) == 16, "as mc__race_tape() has it");
 
 static struct cell cells[CELLS]; /* those in use stand at the front */
 static unsigned used;
@@ -57,13 +59,13 @@ void mc__race_tape(struct mc__tape *tape) {
     while (before > used) slots[cells[--before].slot].generation = 0;
     for (unsigned i = 0; i < used; i++) {
         struct cell *c = &cells[i];
-        mc__tape(tape, c, offsetof(struct cell, place));
-        mc__tape(tape, c->place, c->n * sizeof c->place[0]);
+        mc__tape_16(tape, c);
+        for (unsigned k = 0; k < c->n; k++) mc__tape_16(tape, &c->place[k]);
     }
 }
 
 static struct cell *cell_of(uintptr_t base) {
-    size_t h = (size_t)(base * 0x9e3779b97f4a7c15u >> 40);
+    size_t h = (size_t)(base + (base >> 12) * 0x9e3779b97f4a7c15u); /* neighbours stay neighbours */
     for (;; h++) {
         struct slot *s = &slots[h % SLOTS];
         if (s->generation == generation && cells[s->cell].base == base) return &cells[s->cell];
@@ -115,6 +117,12 @@ static void cell_add(struct cell *c, unsigned bytes, unsigned kind, const void *
 static struct cell *cell_access(uintptr_t base, unsigned bytes, unsigned kind, const void *pc) {
     const struct mc__clock *before = &mc__self()->now.before;
     struct cell *c = cell_of(base);
+    struct place *only = c->place;
+    if (c->n == 1 && only->tid == mc.self && only->kind == kind && only->bytes == bytes) { /* as most often */
+        only->count = before->t[mc.self];
+        only->pc = pc;
+        return c;
+    }
     for (unsigned i = 0; i < c->n; i++) {
         const struct place *a = &c->place[i];
         bool ordered = a->tid == mc.self || a->count <= before->t[a->tid];

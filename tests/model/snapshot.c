@@ -32,12 +32,14 @@ static struct {
     struct mc__tape tape[MC__STEPS];
 } kept;
 
+void mc__tape_grow(struct mc__tape *tape, size_t bytes) {
+    tape->room = 2 * (tape->n + bytes);
+    tape->bytes = realloc(tape->bytes, tape->room);
+    if (tape->bytes == NULL) mc__die("out of memory for snapshots");
+}
+
 void mc__tape(struct mc__tape *tape, void *at, size_t bytes) {
-    if (tape->n + bytes > tape->room) {
-        tape->room = 2 * (tape->n + bytes);
-        tape->bytes = realloc(tape->bytes, tape->room);
-        if (tape->bytes == NULL) mc__die("out of memory for snapshots");
-    }
+    if (tape->n + bytes > tape->room) mc__tape_grow(tape, bytes);
     char *there = tape->bytes + tape->n;
     memcpy(tape->back ? at : there, tape->back ? there : at, bytes);
     tape->n += bytes;
@@ -48,32 +50,22 @@ void mc__tape(struct mc__tape *tape, void *at, size_t bytes) {
 static void tape_machine(struct mc__tape *tape) {
     unsigned threads = mc.threads;
     TAPE(tape, mc.threads);
-    TAPE(tape, mc.objects);
-    TAPE(tape, mc.messages);
     TAPE(tape, mc.depth);
     TAPE(tape, mc.self);
     TAPE(tape, mc.alone);
     TAPE(tape, mc.watch);
     TAPE(tape, mc.constants);
     mc__tape(tape, mc.constant, mc.constants * sizeof mc.constant[0]);
-    TAPE(tape, mc.sc);
-    TAPE(tape, mc.sc_fences);
-    TAPE(tape, mc.sc_accesses);
     mc__tape(tape, mc.thread, mc.threads * sizeof mc.thread[0]);
     TAPE(tape, mc.thread[MC__MAIN]);
     for (unsigned i = mc.threads; i < threads; i++) mc__thread_clear(i); /* created later */
-    for (unsigned i = 0; i < mc.objects; i++) {
-        struct mc__object *o = &mc.object[i];
-        mc__tape(tape, o, offsetof(struct mc__object, order));
-        mc__tape(tape, o->order, o->n * sizeof o->order[0]);
-    }
-    mc__tape(tape, mc.message, mc.messages * sizeof mc.message[0]);
 }
 
 static void tape_all(struct mc__tape *tape, bool back) {
     tape->n = 0;
     tape->back = back;
     tape_machine(tape);
+    mc__memory_tape(tape);
     mc__threads_tape(tape);
     mc__fences_tape(tape);
     mc__race_tape(tape);
