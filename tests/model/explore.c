@@ -430,8 +430,9 @@ static void execution_begin(void) {
 }
 
 /* Threads come back when the execution is over, or for a snapshot. */
-static void execution_go_on(void) {
+static void execution_go_on(bool from_setup) {
     mc__snapshot_plan();
+    if (from_setup && mc.end == MC__RUNNING && mc.depth == 0) mc__snapshot_take();
     for (int next; mc.end == MC__RUNNING && (next = schedule()) >= 0;) {
         mc__enter((unsigned)next);
         if (mc.end == MC__RUNNING) mc__snapshot_take();
@@ -442,11 +443,12 @@ static void execution(void) {
     mc.end = MC__RUNNING;
     mc.running = true;
     search.named = -1;
-    if (mc__snapshot_back())
+    bool back = mc__snapshot_back();
+    if (back)
         mc.result.steps += mc.depth;
     else
         execution_begin();
-    execution_go_on();
+    execution_go_on(!back);
     struct mc__thread *main = &mc.thread[MC__MAIN];
     if (mc.end == MC__DONE) {
         for (unsigned i = 0; i < mc.threads; i++) mc__view_join(&main->now, &mc.thread[i].now);

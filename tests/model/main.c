@@ -14,17 +14,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char usage[] = "usage: %s [OPTION...] [NAME...]     scenarios whose name has NAME in it; all without\n"
-                            "  --list              what there is\n"
-                            "  --full              the long scenarios, too\n"
-                            "  --passing           only those that expect no bug\n"
-                            "  --first             stop at the first that fails, or hits a bound\n"
-                            "  --mutant N          one of the mutants that mutate.py has built in\n"
-                            "  --trace             tell the execution that fails, also where that is expected\n"
-                            "  --sc                sequential consistency: each load sees the newest store\n"
-                            "  --max-execs N       stop a search after N executions (which then is not exhausted)\n"
-                            "  --random N          N random executions instead of a search; --seed S repeats them\n"
-                            "  --replay STRING     one execution, told; NAME is the scenario it belongs to\n";
+static const char usage[] =
+    "usage: %s [OPTION...] [NAME...]     scenarios whose name has NAME in it; all without\n"
+    "  --list              what there is\n"
+    "  --full              the long scenarios, too\n"
+    "  --passing           only those that expect no bug\n"
+    "  --first             stop at the first that fails, or hits a bound; try a few of all before\n"
+    "  --mutant N          one of the mutants that mutate.py has built in\n"
+    "  --trace             tell the execution that fails, also where that is expected\n"
+    "  --sc                sequential consistency: each load sees the newest store\n"
+    "  --max-execs N       stop a search after N executions (which then is not exhausted)\n"
+    "  --random N          N random executions instead of a search; --seed S repeats them\n"
+    "  --replay STRING     one execution, told; NAME is the scenario it belongs to\n";
 
 /* Read by what mutate.py makes of sources. */
 __attribute__((visibility("default"))) int mc_mutant;
@@ -145,8 +146,29 @@ static int run_replay(const struct run *run, const struct mc_scenario *scenarios
     return 2;
 }
 
+enum { SAMPLES = 20 };
+
+/* Most mistakes are in many executions, and a few of each scenario find them sooner than searching one after the
+ * other. */
+static bool sample_fails(const struct run *run, const struct mc_scenario *scenarios, enum mc_mode mode) {
+    struct mc_options o = run->options;
+    o.mode = mode;
+    o.max_execs = SAMPLES;
+    for (const struct mc_scenario *s = scenarios; s->name != NULL; s++) {
+        if (!asked_for(run, s) || s->run != NULL || s->expect != 0) continue;
+        struct mc_result r = mc_explore(s, &o);
+        unsigned bug = r.bug;
+        if (bug != 0) print_result(s, &r, "a bug");
+        mc_result_fini(&r);
+        if (bug != 0) return true;
+    }
+    return false;
+}
+
 static int run_all(const struct run *run, const struct mc_scenario *scenarios) {
     unsigned passed = 0, failed = 0;
+    bool sample = run->first && run->options.mode == MC_REDUCED;
+    if (sample && (sample_fails(run, scenarios, MC_RANDOM) || sample_fails(run, scenarios, MC_REDUCED))) return 1;
     for (const struct mc_scenario *s = scenarios; s->name != NULL; s++) {
         if (run->list) {
             printf("%s%s%s\n", s->name, s->expect != 0 ? "  (must fail)" : "", s->full ? "  (--full)" : "");

@@ -183,6 +183,7 @@ class Build:
         self.folder = Path(folder).resolve()
         self.model = model
         self.temporary = temporary
+        self.included = None  # what each object was made of
         self.entries = [e for e in json.loads((self.folder / "compile_commands.json").read_text())
                         if f"/{model}.dir/" in e.get("output", e["command"])]
         ninja = ["ninja", "-C", str(self.folder)]
@@ -204,9 +205,11 @@ class Build:
         beside = [f for f in files if f.parent == path.parent and f'#include "{path.name}"' in f.read_text()]
         if beside and path.name.endswith("_hot.h"):  # whose functions one source has, in a model
             return beside
-        deps = ["ninja", "-C", str(self.folder), "-t", "deps"]
-        return [f for f, made in files.items()
-                if str(path) in subprocess.run(deps + [made], capture_output=True, text=True, check=True).stdout]
+        if self.included is None:
+            deps = ["ninja", "-C", str(self.folder), "-t", "deps", *files.values()]
+            listed = subprocess.run(deps, capture_output=True, text=True, check=True).stdout.split("\n\n")
+            self.included = {one.split(":")[0]: one for one in listed}
+        return [f for f, made in files.items() if str(path) in self.included.get(made, "").split()]
 
     def compile(self, source, mutated):
         """Returns the object, or None if it does not compile; the object it stands for; and what was said."""

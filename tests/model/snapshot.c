@@ -16,7 +16,7 @@
  * beginning of an execution does.
  *
  * Snapshots stand in order of depth, and those deeper than the node to which the search goes back are dropped: each is
- * of an execution with the same steps. Where none is left the execution begins with setup().
+ * of an execution with the same steps. The first is of what setup() left, if it has made no choice.
  *
  * Where the program switches stacks itself, in ways that cannot be known here, none is taken. */
 #include "internal.h"
@@ -89,7 +89,7 @@ void mc__snapshot_plan(void) {
 /* All threads have said what they want to do next. */
 void mc__snapshot_take(void) {
     mc.pause = NEVER;
-    if (!mc__threads_can_tape()) return;
+    if (!mc__threads_can_tape() || !mc__image_known()) return;
     tape_all(&kept.tape[kept.n], false);
     kept.depth[kept.n++] = mc.depth;
     mc__snapshot_plan();
@@ -97,7 +97,8 @@ void mc__snapshot_take(void) {
 
 /* Go to the deepest one from which this execution's steps can be made; false: to the beginning. */
 bool mc__snapshot_back(void) {
-    while (kept.n > 0 && kept.depth[kept.n - 1] >= mc.replay) kept.n--;
+    unsigned last = mc.replay > 0 ? mc.replay - 1 : 0;
+    while (kept.n > 0 && kept.depth[kept.n - 1] > last) kept.n--;
     if (kept.n == 0) return false;
     tape_all(&kept.tape[kept.n - 1], true);
     return true;
