@@ -114,6 +114,6 @@ const struct mc_scenario mc_scenarios[] = {
     {"two send, receive", setup, {receives, sends, sends}, received_once},
     {"send, two receive", setup, {receives, receives, sends}, received_once},
     {"send, receive, try", setup, {receives, tries, sends}, received_once},
-    {"send, two receive, one is cancelled", setup, {receives, receives, sends, cancels}, received_once},
+    {"send, two receive, one is cancelled", setup, {receives, receives, sends, cancels}, received_once, .fences = true},
     {0},
 };

@@ -119,7 +119,8 @@ const struct mc_scenario mc_scenarios[] = {
      setup,
      {watches, watches, sends, cancels},
      check,
-     .outcomes = "0:4,0:4,0:0 -125:0,0:4,0:0"},
+     .outcomes = "0:4,0:4,0:0 -125:0,0:4,0:0",
+     .fences = true},
     {"two send, look", setup, {tries, sends, sends}, check},
     {0},
 };
