@@ -295,6 +295,7 @@ static mc__word step(struct mc__thread *t) {
 /* setup() and check(): alone, so nothing to choose but what they ask for. */
 static mc__word step_of_main(struct mc__thread *t) {
     struct mc__op *op = &t->op;
+    if (++t->alone > 1000000) mc__fail(MC_CRASH, op->pc, "1,000,000 operations in setup or check: an endless loop");
     if (op->kind->enabled != NULL && !op->kind->enabled(t))
         mc__fail(MC_DEADLOCK, op->pc, "%s waits in setup or check", op->kind->name);
     if (op->kind != &mc__choice) return op->kind->apply(t, op, 0);

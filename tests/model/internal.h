@@ -180,6 +180,7 @@ struct mc__thread {
     struct mc__set looked;        /* objects read since the last yield */
     uint16_t seen[MC__OBJECTS];   /* and what was there: positions, versions */
     unsigned spins, spurious;     /* so far */
+    unsigned alone;               /* operations of setup and check, which are no steps, so far */
     bool swapped;                 /* its last compare-and-swap succeeded */
     bool woken;                   /* from a futex queue */
     int64_t clock_ns;             /* its own time, moved by timeouts only */

@@ -202,6 +202,9 @@ static void flag_is_two(void) {
 static void checks(void) {
     CC_CHECK(cc__load_relaxed(&flag) == 0, "the flag was set");
 }
+static void waits_in_vain(void) {
+    while (cc__load_relaxed(&flag) == 0) more = 1;
+}
 static void sets_flag(void) {
     cc__store_relaxed(&flag, 1);
 }
@@ -357,6 +360,7 @@ const struct mc_scenario mc_scenarios[] = {
 
     {"use after free, unordered", allocate, {free_it, read_it}, NULL, MC_USE_AFTER_FREE | MC_RACE},
     {"use after free, ordered", allocate, {free_then_tell, read_when_told}, NULL, MC_USE_AFTER_FREE},
+    {"an endless loop in check", NULL, {sets_other}, waits_in_vain, MC_CRASH},
     {"use of a frame that is gone", NULL, {return_then_tell, read_when_told}, NULL, MC_USE_AFTER_FREE},
     {"access beside a block", allocate, {read_beside_it}, NULL, MC_USE_AFTER_FREE},
     {"double free", allocate, {free_it, free_it}, NULL, MC_DOUBLE_FREE | MC_RACE},
