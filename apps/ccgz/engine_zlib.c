@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* zlib: as everybody has it, and with the ratio everybody knows.
+ *
+ * Prev: engine.c  Next: header.h */
+#include "engine.h"
+
+#include <stdlib.h>
+#include <zlib.h>
+
+static void *encoder_create(int level) {
+    z_stream *z = calloc(1, sizeof *z);
+    if (z != NULL && deflateInit2(z, level, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) == Z_OK) return z;
+    free(z);
+    return NULL;
+}
+
+static void encoder_destroy(void *encoder) {
+    (void)deflateEnd(encoder);
+    free(encoder);
+}
+
+static size_t encode(void *encoder, const uint8_t *in, size_t bytes, size_t dictionary, bool last, uint8_t *out,
+                     size_t room) {
+    z_stream *z = encoder;
+    (void)deflateReset(z);
+    if (dictionary > 0) (void)deflateSetDictionary(z, in - dictionary, (uInt)dictionary);
+    z->next_in = (Bytef *)in; /* it is not written to */
+    z->avail_in = (uInt)bytes;
+    z->next_out = out;
+    z->avail_out = (uInt)room;
+    int rc = deflate(z, last ? Z_FINISH : Z_SYNC_FLUSH);
+    bool whole = last ? rc == Z_STREAM_END : rc == Z_OK && z->avail_in == 0 && z->avail_out > 0;
+    return whole ? room - z->avail_out : 0;
+}
+
+static void *decoder_create(void) {
+    z_stream *z = calloc(1, sizeof *z);
+    if (z != NULL && inflateInit2(z, -15) == Z_OK) return z;
+    free(z);
+    return NULL;
+}
+
+static void decoder_destroy(void *decoder) {
+    (void)inflateEnd(decoder);
+    free(decoder);
+}
+
+static void decoder_reset(void *decoder) {
+    (void)inflateReset(decoder);
+}
+
+static int decode(void *decoder, struct gz_flow *flow) {
+    z_stream *z = decoder;
+    z->next_in = (Bytef *)flow->in;
+    z->avail_in = (uInt)flow->in_bytes;
+    z->next_out = flow->out;
+    z->avail_out = (uInt)flow->out_bytes;
+    int rc = inflate(z, Z_NO_FLUSH);
+    flow->in = z->next_in;
+    flow->in_bytes = z->avail_in;
+    flow->out = z->next_out;
+    flow->out_bytes = z->avail_out;
+    if (rc == Z_STREAM_END) return GZ_END;
+    if (rc == Z_MEM_ERROR) return GZ_NO_SPACE;
+    return rc == Z_OK || rc == Z_BUF_ERROR ? GZ_MORE : GZ_BAD;
+}
+
+const struct gz_engine gz_engine_zlib = {
+    .name = "zlib",
+    .version = ZLIB_VERSION,
+    .block = (size_t)128 * 1024,
+    .dictionary = true,
+    .joins = true,
+    .encoder_create = encoder_create,
+    .encoder_destroy = encoder_destroy,
+    .encode = encode,
+    .decoder_create = decoder_create,
+    .decoder_destroy = decoder_destroy,
+    .decoder_reset = decoder_reset,
+    .decode = decode,
+};

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: MIT */
+/* Inflating by an index: chunks at the same time, each by a task, written in their order.
+ *
+ *   writer                                       one task a chunk
+ *   spawns the first few chunks                  takes a buffer of its chunk's, inflates into it, sends it
+ *   for each chunk in order:                     the chunk is over: says whether it was as the index has it, and
+ *     receives its buffers, writes them,           what the trailer says, if it is at the end of a member
+ *       gives them back
+ *     compares the checksum with the trailer
+ *     spawns the next chunk in its place
+ *
+ * A chunk has buffers for half of it: when its turn comes the rest follows, and in the meantime the others go on. So
+ * a few hundred KiB for each processor are enough.
+ *
+ * The index is found from the end of the file: parts are followed back to the beginning, and they must be all of it.
+ * It is never believed. Each chunk must have the length it says, and the member the checksum in its trailer; if
+ * anything is not so, all is done again from the beginning, without it, and errors are named there.
+ *
+ * Prev: stream.c  Next: file.c */
+#include "engine.h"
+#include "index.h"
+#include "pipeline.h"
+#include "progress.h"
+#include "source.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PIECE = 128 * 1024, BUFFERS = 4, WHOLE_MAX = 16 * 1024 * 1024 };
+
+struct piece {
+    uint8_t *data; /* NULL: the chunk is over */
+    size_t bytes;
+    uint32_t crc;
+    bool good; /* of the chunk */
+    uint8_t trailer[GZ_TRAILER];
+};
+
+typedef CC_CHAN(struct piece) piece_chan;
+typedef CC_CHAN(uint8_t *) buffer_chan;
+
+struct chunk {
+    struct gz_job *job;
+    cc_task task;            /* while it is busy */
+    bool busy, member, last; /* it begins with a header; it ends with a trailer */
+    bool whole;
+    uint64_t from, to; /* where it is in the file */
+    size_t data_bytes;
+    struct gz_source source;
+    void *decoder;
+    size_t made_buffers;
+    buffer_chan spare;
+    piece_chan pieces;
+};
+
+struct part {
+    uint64_t from, index_at;
+    size_t index_bytes;
+};
+
+struct work {
+    struct gz_job *job;
+    struct gz_found *found;
+    struct part *parts; /* the last of the file first */
+    size_t part_count, part_next;
+    bool whole;
+
+    /* the chunk to begin next, in a part */
+    struct gz_index *index;
+    struct gz_header *header;
+    uint32_t chunk_next;
+    size_t index_at;
+    uint64_t at, data_left;
+
+    /* of what was written */
+    uint32_t crc, all_crc;
+    uint64_t member_bytes;
+
+    size_t chunk_count;
+    struct chunk *chunks;
+};
+
+/* ---- one chunk: a task ---- */
+
+static uint8_t *take_buffer(struct chunk *c) {
+    uint8_t *buffer = NULL;
+    int rc = cc_try_recv(c->spare, &buffer);
+    if (rc == -EAGAIN && c->made_buffers < BUFFERS && (buffer = malloc(PIECE)) != NULL) {
+        c->made_buffers++;
+        return buffer;
+    }
+    if (rc == -EAGAIN && c->made_buffers > 0) rc = cc_recv(c->spare, &buffer);
+    return rc == 0 ? buffer : NULL;
+}
+
+/* Inflate until there is no more room, or the input or stream ends: then true. */
+static bool inflate_some(struct chunk *c, struct gz_flow *flow, int *rc) {
+    struct gz_source *s = &c->source;
+    for (;;) {
+        flow->in = s->at;
+        flow->in_bytes = s->bytes;
+        *rc = c->job->way->engine->decode(c->decoder, flow);
+        s->at = flow->in;
+        s->bytes = flow->in_bytes;
+        if (*rc != GZ_MORE || flow->out_bytes == 0) return *rc == GZ_END;
+        if (gz_source_more(s) <= 0) return true;
+    }
+}
+
+static bool skip_header(struct chunk *c) {
+    const char *why;
+    struct gz_header h;
+    int64_t size = gz_source_header(&c->source, &h, &why);
+    if (size <= 0) return false;
+    gz_source_skip(&c->source, (size_t)size);
+    return true;
+}
+
+/* Nothing more must come out of it: it ends as a member does, with a trailer, or where its bytes end. */
+static bool ends_there(struct chunk *c, int rc, uint8_t trailer[GZ_TRAILER]) {
+    uint8_t none;
+    struct gz_flow flow = {.out = &none, .out_bytes = 1};
+    struct gz_source *s = &c->source;
+    if (rc == GZ_MORE && (!inflate_some(c, &flow, &rc) || flow.out_bytes != 1)) return false;
+    if (!c->last) return rc == GZ_MORE && s->bytes == 0;
+    while (s->bytes < GZ_TRAILER && gz_source_more(s) > 0) {
+    }
+    if (rc != GZ_END || s->bytes != GZ_TRAILER || s->from != s->to) return false;
+    memcpy(trailer, s->at, GZ_TRAILER);
+    return true;
+}
+
+static bool inflate_pieces(struct chunk *c, uint8_t trailer[GZ_TRAILER]) {
+    size_t left = c->data_bytes;
+    int rc = GZ_MORE;
+    gz_source_range(&c->source, c->from, c->to);
+    if (c->member && !skip_header(c)) return false;
+    c->job->way->engine->decoder_reset(c->decoder);
+    while (left > 0) {
+        uint8_t *buffer = take_buffer(c);
+        if (buffer == NULL) return false;
+        size_t room = left < PIECE ? left : PIECE;
+        struct gz_flow flow = {.out = buffer, .out_bytes = room};
+        (void)inflate_some(c, &flow, &rc);
+        struct piece p = {.data = buffer, .bytes = room - flow.out_bytes};
+        p.crc = gz_crc(0, buffer, p.bytes);
+        if (cc_send(c->pieces, p) != 0) free(buffer);
+        if (flow.out_bytes > 0) return false;
+        left -= room;
+    }
+    return ends_there(c, rc, trailer);
+}
+
+/* The same at one go. Behind a piece of a stream comes an empty block that says it is the last. */
+static bool inflate_whole(struct chunk *c, uint8_t trailer[GZ_TRAILER]) {
+    static const uint8_t end[2] = {3, 0};
+    const size_t bytes = (size_t)(c->to - c->from);
+    struct gz_header h;
+    const char *why;
+    struct piece p = {.data = malloc(c->data_bytes), .bytes = c->data_bytes};
+    uint8_t *in = malloc(bytes + sizeof end);
+    bool good = p.data != NULL && in != NULL && gz_read_at(&c->job->in, c->from, in, bytes) == (int64_t)bytes;
+    if (good) {
+        size_t tail = c->last ? GZ_TRAILER : 0;
+        int64_t head = c->member ? gz_header_parse(&h, in, bytes, &why) : 0;
+        good = (head > 0 || !c->member) && head >= 0 && (size_t)head + tail < bytes;
+        if (good && c->last) memcpy(trailer, in + bytes - GZ_TRAILER, GZ_TRAILER);
+        if (!c->last) memcpy(in + bytes, end, sizeof end);
+        size_t stream = bytes - (size_t)(good ? head : 0) - tail + (c->last ? 0 : sizeof end);
+        good = good && c->job->way->engine->decode_whole(c->decoder, in + head, stream, p.data, p.bytes) == 0;
+    }
+    free(in);
+    if (good) p.crc = gz_crc(0, p.data, p.bytes);
+    if (!good || cc_send(c->pieces, p) != 0) free(p.data);
+    return good;
+}
+
+static void *inflate_chunk(void *arg) {
+    struct chunk *c = arg;
+    struct piece over = {.data = NULL};
+    over.good = c->whole ? inflate_whole(c, over.trailer) : inflate_pieces(c, over.trailer);
+    (void)cc_send(c->pieces, over);
+    return NULL;
+}
+
+static bool chunk_init(struct chunk *c, struct work *w) {
+    const struct gz_engine *engine = w->job->way->engine;
+    c->job = w->job;
+    c->whole = w->whole;
+    c->decoder = c->whole ? engine->whole_create() : engine->decoder_create();
+    return c->decoder != NULL && gz_source_init(&c->source, &w->job->in) == 0 &&
+           cc_chan_create(c->pieces, BUFFERS + 1) == 0 && cc_chan_create(c->spare, BUFFERS) == 0;
+}
+
+static void chunk_fini(struct chunk *c) {
+    const struct gz_engine *engine = c->job == NULL ? NULL : c->job->way->engine;
+    uint8_t *buffer;
+    while (c->spare.ch != NULL && cc_try_recv(c->spare, &buffer) == 0) free(buffer);
+    cc_chan_destroy(c->spare);
+    cc_chan_destroy(c->pieces);
+    if (c->decoder != NULL) (c->whole ? engine->whole_destroy : engine->decoder_destroy)(c->decoder);
+    if (engine != NULL) gz_source_fini(&c->source);
+}
+
+/* ---- which chunks there are ---- */
+
+/* The index that ends at `end`: where it begins, or false. */
+static bool read_index(struct work *w, uint64_t end, struct part *p) {
+    uint8_t tail[64];
+    const char *why;
+    size_t n = end < sizeof tail ? (size_t)end : sizeof tail;
+    if (gz_read_at(&w->job->in, end - n, tail, n) != (int64_t)n) return false;
+    p->index_bytes = gz_index_at_end(tail, n);
+    if (p->index_bytes == 0 || p->index_bytes > end) return false;
+    p->index_at = end - p->index_bytes;
+    uint8_t *text = malloc(p->index_bytes);
+    bool good = text != NULL && gz_read_at(&w->job->in, p->index_at, text, p->index_bytes) == (int64_t)p->index_bytes &&
+                gz_header_parse(w->header, text, p->index_bytes, &why) > 0 &&
+                gz_index_find(w->header, w->index) == GZ_INDEX_HERE && w->index->part_bytes <= p->index_at;
+    free(text);
+    p->from = good ? p->index_at - w->index->part_bytes : 0;
+    return good;
+}
+
+/* All parts, from the end of the file to its beginning. */
+static bool find_parts(struct work *w) {
+    struct part p;
+    for (uint64_t end = w->job->in.size; end > 0; end = p.from) {
+        if (!read_index(w, end, &p)) return false;
+        if (w->part_count == 0 && w->index->more) return false;
+        struct part *more = realloc(w->parts, (w->part_count + 1) * sizeof p);
+        if (more == NULL) return false;
+        w->parts = more;
+        w->parts[w->part_count++] = p;
+        if (w->index->chunk_bytes > WHOLE_MAX) w->whole = false;
+    }
+    w->part_next = w->part_count;
+    return w->part_count > 0;
+}
+
+/* Begin the next part: its index, and its first header. False: it is not as it should be. */
+static bool begin_part(struct work *w) {
+    struct part *p = &w->parts[--w->part_next], same;
+    struct gz_source s;
+    const char *why;
+    if (!read_index(w, p->index_at + p->index_bytes, &same) || same.from != p->from) return false;
+    if (gz_source_init(&s, &w->job->in) != 0) return false;
+    gz_source_range(&s, p->from, p->index_at);
+    int64_t size = gz_source_header(&s, w->header, &why);
+    struct gz_index *none = NULL; /* a mark needs none */
+    bool good = size > 0 && gz_crc(0, s.at, (size_t)size) == w->index->header_crc &&
+                w->header->extra_bytes == GZ_MARK && gz_index_find(w->header, none) == GZ_INDEX_MARK;
+    gz_source_fini(&s);
+    if (good && !w->found->is_gzip) {
+        w->found->is_gzip = true;
+        w->found->time = w->header->time;
+        memcpy(w->found->name, w->header->name, sizeof w->found->name);
+    }
+    w->at = p->from + (w->index->kind == GZ_MEMBERS || size < 0 ? 0 : (uint64_t)size);
+    w->chunk_next = 0;
+    w->index_at = 0;
+    w->data_left = w->index->data_bytes;
+    return good;
+}
+
+/* The next chunk of all: 1; 0: there is none; -1: this is not what the index says. */
+static int next_chunk(struct work *w, struct chunk *c) {
+    if (w->chunk_next == w->index->chunks || w->part_next == w->part_count) {
+        if (w->part_next == 0) return 0;
+        if (!begin_part(w)) return -1;
+    }
+    const struct gz_index *x = w->index;
+    const bool members = x->kind == GZ_MEMBERS;
+    bool ends = ++w->chunk_next == x->chunks;
+    c->member = members;
+    c->last = members || ends;
+    c->from = w->at;
+    c->to = c->from + gz_index_next(x, &w->index_at) + (ends && !members ? GZ_TRAILER : 0);
+    c->data_bytes = (size_t)(ends ? w->data_left : x->chunk_bytes);
+    w->data_left -= c->data_bytes;
+    w->at = c->to;
+    return !ends || c->to == w->parts[w->part_next].index_at ? 1 : -1;
+}
+
+/* ---- writing ---- */
+
+static bool write_piece(struct work *w, const struct piece *p) {
+    int rc = gz_write(&w->job->out, p->data, p->bytes);
+    if (rc != 0) gz_fail_write(w->job, rc);
+    w->crc = gz_crc_join(w->crc, p->crc, p->bytes);
+    w->all_crc = gz_crc_join(w->all_crc, p->crc, p->bytes);
+    w->member_bytes += p->bytes;
+    w->found->data_bytes += p->bytes;
+    return rc == 0;
+}
+
+static bool end_member(struct work *w, const uint8_t trailer[GZ_TRAILER]) {
+    bool good = gz_get32(trailer) == w->crc && gz_get32(trailer + 4) == (uint32_t)w->member_bytes;
+    w->found->members++;
+    w->found->crc = w->crc;
+    w->crc = 0;
+    w->member_bytes = 0;
+    return good;
+}
+
+/* Receive all of a chunk, and write it while things are good. Whether they still are. */
+static bool drain(struct work *w, struct chunk *c, bool good) {
+    struct piece p;
+    while (cc_recv(c->pieces, &p) == 0 && p.data != NULL) {
+        if (good) good = write_piece(w, &p);
+        if (c->whole || cc_send(c->spare, p.data) != 0) free(p.data);
+    }
+    (void)cc_task_join(c->task, NULL);
+    c->busy = false;
+    if (!good || !p.good) return false;
+    gz_progress_add(w->job->progress, c->to - c->from);
+    return c->last ? end_member(w, p.trailer) : true;
+}
+
+static bool begin_chunk(struct work *w, struct chunk *c) {
+    int rc = next_chunk(w, c);
+    if (rc <= 0) return rc == 0;
+    c->busy = cc_task_spawn(&c->task, NULL, inflate_chunk, c) == 0;
+    return c->busy;
+}
+
+static bool inflate_all(struct work *w) {
+    bool good = true;
+    for (size_t i = 0; i < w->chunk_count && good; i++)
+        good = chunk_init(&w->chunks[i], w) && begin_chunk(w, &w->chunks[i]);
+    for (size_t i = 0; w->chunks[i].busy; i = (i + 1) % w->chunk_count) {
+        good = drain(w, &w->chunks[i], good);
+        if (good) good = begin_chunk(w, &w->chunks[i]);
+    }
+    return good;
+}
+
+int gz_inflate_indexed(struct gz_job *job, struct gz_found *found, uint32_t *written_crc) {
+    struct work w = {.job = job, .found = found, .whole = job->way->engine->whole};
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    w.chunk_count = job->way->workers < (unsigned long)cpus || cpus < 1 ? job->way->workers : (size_t)cpus;
+    w.chunk_count++; /* one is written */
+    w.index = malloc(sizeof *w.index);
+    w.header = malloc(sizeof *w.header);
+    w.chunks = calloc(w.chunk_count, sizeof *w.chunks);
+    memset(found, 0, sizeof *found);
+    int done = 0;
+    if (w.index != NULL && w.header != NULL && w.chunks != NULL && find_parts(&w)) {
+        job->in_parallel = true;
+        done = inflate_all(&w) || gz_status(job) == GZ_ERROR ? 1 : -1;
+        for (size_t i = 0; i < w.chunk_count; i++) chunk_fini(&w.chunks[i]);
+    }
+    *written_crc = w.all_crc;
+    free(w.chunks);
+    free(w.parts);
+    free(w.header);
+    free(w.index);
+    return done;
+}
+
+bool gz_index_total(struct gz_job *job, uint64_t *data_bytes) {
+    struct work w = {.job = job, .index = malloc(sizeof *w.index), .header = malloc(sizeof *w.header)};
+    *data_bytes = 0;
+    bool good = w.index != NULL && w.header != NULL && job->in.seekable && find_parts(&w);
+    for (size_t i = 0; i < w.part_count && good; i++) {
+        struct part same;
+        good = read_index(&w, w.parts[i].index_at + w.parts[i].index_bytes, &same);
+        *data_bytes += w.index->data_bytes;
+    }
+    free(w.parts);
+    free(w.header);
+    free(w.index);
+    return good;
+}
+
+/* ---- either way ---- */
+
+void gz_decompress(struct gz_job *job, struct gz_found *found) {
+    const struct gz_way *way = job->way;
+    uint32_t crc = 0;
+    uint64_t written = job->out.done;
+    int done = 0;
+    if (way->index && job->in.seekable && (way->workers > 1 || way->engine->whole))
+        done = gz_inflate_indexed(job, found, &crc);
+    if (done == 1) return;
+    job->in_parallel = false;
+    written = job->out.done - written;
+    if (written > 0 && job->out.rewinds && ftruncate(job->out.fd, 0) == 0 && lseek(job->out.fd, 0, SEEK_SET) == 0)
+        written = job->out.done = 0;
+    gz_inflate_stream(job, found, written, crc);
+}

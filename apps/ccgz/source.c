@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* The window. It begins small; only a header that does not fit makes it grow, up to a limit.
+ *
+ * Prev: compress.c  Next: stream.c */
+#include "source.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int gz_source_init(struct gz_source *s, struct gz_io *io) {
+    memset(s, 0, sizeof *s);
+    s->io = io;
+    s->room = GZ_SOURCE_BYTES;
+    s->memory = calloc(1, GZ_SOURCE_BEHIND + s->room);
+    s->at = s->memory + GZ_SOURCE_BEHIND;
+    return s->memory == NULL ? -ENOMEM : 0;
+}
+
+void gz_source_range(struct gz_source *s, uint64_t from, uint64_t to) {
+    s->at = s->memory + GZ_SOURCE_BEHIND;
+    s->bytes = 0;
+    s->from = from;
+    s->to = to;
+}
+
+void gz_source_fini(struct gz_source *s) {
+    free(s->memory);
+}
+
+/* More room, for a header. */
+static int grow(struct gz_source *s) {
+    size_t room = s->room * 2, before = (size_t)(s->at - s->memory);
+    if (room > GZ_SOURCE_MAX) return -ENOSPC;
+    uint8_t *memory = realloc(s->memory, GZ_SOURCE_BEHIND + room);
+    if (memory == NULL) return -ENOMEM;
+    s->memory = memory;
+    s->room = room;
+    s->at = memory + before;
+    return 0;
+}
+
+int64_t gz_source_more(struct gz_source *s) {
+    memmove(s->memory, s->at - GZ_SOURCE_BEHIND, GZ_SOURCE_BEHIND + s->bytes);
+    s->at = s->memory + GZ_SOURCE_BEHIND;
+    if (s->bytes == s->room) {
+        int rc = grow(s);
+        if (rc != 0) return rc;
+    }
+    uint8_t *end = s->memory + GZ_SOURCE_BEHIND + s->bytes;
+    size_t room = s->room - s->bytes;
+    int64_t got;
+    if (s->to == 0) {
+        got = gz_read_some(s->io, end, room);
+    } else {
+        if (room > s->to - s->from) room = (size_t)(s->to - s->from);
+        got = room == 0 ? 0 : gz_read_at(s->io, s->from, end, room);
+        if (got > 0) s->from += (uint64_t)got;
+    }
+    if (got > 0) s->bytes += (size_t)got;
+    return got;
+}
+
+void gz_source_skip(struct gz_source *s, size_t bytes) {
+    s->at += bytes;
+    s->bytes -= bytes;
+}
+
+uint64_t gz_source_offset(const struct gz_source *s) {
+    return (s->to == 0 ? s->io->done : s->from) - s->bytes;
+}
+
+int64_t gz_source_header(struct gz_source *s, struct gz_header *h, const char **why) {
+    for (;;) {
+        int64_t size = gz_header_parse(h, s->at, s->bytes, why);
+        if (size > 0) return size;
+        if (size < 0) return -EBADMSG;
+        int64_t got = gz_source_more(s);
+        if (got == -ENOSPC) *why = "its header is too long";
+        if (got <= 0) return got == -ENOSPC ? -EBADMSG : got;
+    }
+}
