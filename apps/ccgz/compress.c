@@ -56,7 +56,7 @@ struct work {
     struct gz_index *index;
 
     /* of the writer: the part so far, and its last chunk */
-    uint32_t crc;
+    uint32_t crc, part_crc;
     uint64_t data_bytes, part_bytes, chunk_made;
 };
 
@@ -185,6 +185,7 @@ static void *reader(void *arg) {
 
 static bool put(struct work *w, const void *from, size_t bytes) {
     int rc = gz_write(&w->job->out, from, bytes);
+    if (w->indexed) w->part_crc = gz_crc(w->part_crc, from, bytes);
     if (rc != 0) gz_fail_write(w->job, rc);
     w->part_bytes += bytes;
     return rc == 0;
@@ -204,7 +205,6 @@ static bool put_header(struct work *w, bool first) {
     size_t n = gz_header_make(header, w->way->level, w->job->header_time, name, marked ? mark : NULL, GZ_MARK);
     if (marked) {
         gz_index_begin(w->index, kind, w->way->chunk);
-        w->index->header_crc = gz_crc(0, header, n);
     }
     bool good = put(w, header, n);
     if (header != small) free(header);
@@ -218,6 +218,7 @@ static bool put_index(struct work *w, bool more) {
         return false;
     }
     w->index->part_bytes = w->part_bytes;
+    w->index->part_crc = w->part_crc;
     w->index->more = more;
     bool good = put(w, text, gz_index_make(w->index, text));
     free(text);
@@ -232,7 +233,7 @@ static bool put_block(struct work *w, const struct block *b) {
         gz_fail(w->job, "out of memory");
         return false;
     }
-    if (b->first) w->part_bytes = 0;
+    if (b->first) w->part_bytes = w->part_crc = 0;
     uint64_t from = w->part_bytes;
     if ((b->first || members) && !put_header(w, b->first)) return false;
     if (members) {

@@ -13,7 +13,7 @@ enum { VERSION = 1, SUBFIELD = 4, MORE = 128 };
 /* Of the member that has an index: its header up to the extra field's length, and what follows that field: a last,
  * empty block, no checksum and no length. */
 static const uint8_t opening[GZ_HEADER_FIXED] = {GZ_ID1, GZ_ID2, GZ_DEFLATE, 4, 0, 0, 0, 0, 0, 255};
-static const uint8_t ending[2 + GZ_TRAILER] = {3, 0};
+static const uint8_t ending[GZ_INDEX_ENDING] = {3, 0};
 
 /* ---- numbers ---- */
 
@@ -39,7 +39,7 @@ static size_t get_number(const uint8_t *from, size_t bytes, uint64_t *v) {
 void gz_index_begin(struct gz_index *x, enum gz_index_kind kind, uint64_t chunk_bytes) {
     x->kind = kind;
     x->more = false;
-    x->header_crc = 0;
+    x->part_crc = 0;
     x->part_bytes = x->data_bytes = 0;
     x->chunk_bytes = chunk_bytes;
     x->chunks = 0;
@@ -60,7 +60,7 @@ size_t gz_index_make(const struct gz_index *x, uint8_t *to) {
     uint8_t *extra = to + sizeof opening + 2, *own = extra + SUBFIELD, *p = own;
     *p++ = VERSION;
     *p++ = (uint8_t)(x->kind | (x->more ? MORE : 0));
-    gz_put32(p, x->header_crc);
+    gz_put32(p, x->part_crc);
     p += 4;
     p += put_number(p, x->part_bytes);
     p += put_number(p, x->data_bytes);
@@ -116,7 +116,7 @@ static enum gz_index_found parse(const struct gz_header *h, const uint8_t *own, 
     if (((size_t)own[end + 4] | (size_t)own[end + 5] << 8) != h->extra_bytes) return GZ_INDEX_DAMAGED;
     x->kind = own[1] & ~MORE;
     x->more = (own[1] & MORE) != 0;
-    x->header_crc = gz_get32(own + 2);
+    x->part_crc = gz_get32(own + 2);
     size_t at = 6, n = 1;
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0] && n > 0; i++)
         at += n = get_number(own + at, end - at, numbers[i]);
@@ -142,9 +142,13 @@ enum gz_index_found gz_index_find(const struct gz_header *h, struct gz_index *x)
     return GZ_INDEX_NONE;
 }
 
+bool gz_index_ends(const uint8_t after[GZ_INDEX_ENDING]) {
+    return memcmp(after, ending, sizeof ending) == 0;
+}
+
 size_t gz_index_at_end(const uint8_t *end, size_t bytes) {
     if (bytes < sizeof opening + 2 + SUBFIELD + 2 + sizeof ending) return 0;
     const uint8_t *p = end + bytes - sizeof ending;
-    if (memcmp(p, ending, sizeof ending) != 0) return 0;
+    if (!gz_index_ends(p)) return 0;
     return sizeof opening + 2 + ((size_t)p[-2] | (size_t)p[-1] << 8) + sizeof ending;
 }

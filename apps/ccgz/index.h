@@ -6,9 +6,9 @@
  * mark that an index follows, so that one that is missing is missed.
  *
  *   mark:   'c' 'g' 2 0, version, kind
- *   index:  'c' 'g' length, version, kind (and 128: another part follows), crc of the part's first header (4), then
- *           as numbers of 7 bits a byte: bytes of the part, bytes of its data, bytes of data in each chunk but the last, chunks, bytes of each
- *           chunk; crc of all that (4), length of the extra field (2) */
+ *   index:  'c' 'g' length, version, kind (and 128: another part follows), crc of the part (4), then as numbers of
+ *           7 bits a byte: bytes of the part, bytes of its data, bytes of data in each chunk but the last, chunks,
+ *           bytes of each chunk; crc of all that (4), length of the extra field (2) */
 #ifndef CCGZ_INDEX_H
 #define CCGZ_INDEX_H
 
@@ -23,8 +23,8 @@ enum { GZ_CHUNKS_MAX = 13000, GZ_MARK = 6 };
 
 struct gz_index {
     enum gz_index_kind kind;
-    bool more; /* another part follows */
-    uint32_t header_crc;
+    bool more;           /* another part follows */
+    uint32_t part_crc;   /* of all its bytes */
     uint64_t part_bytes; /* from the first header to the last trailer */
     uint64_t data_bytes;
     uint64_t chunk_bytes;
@@ -51,6 +51,10 @@ enum gz_index_found {
     GZ_INDEX_DAMAGED
 };
 enum gz_index_found gz_index_find(const struct gz_header *h, struct gz_index *x);
+
+/* Whether what follows that header is as it should be. */
+enum { GZ_INDEX_ENDING = 2 + GZ_TRAILER };
+bool gz_index_ends(const uint8_t after[GZ_INDEX_ENDING]);
 
 /* The next size from *at on, which begins as 0; 0 behind the last. */
 uint64_t gz_index_next(const struct gz_index *x, size_t *at);

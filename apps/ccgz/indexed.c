@@ -33,7 +33,8 @@ struct piece {
     uint8_t *data; /* NULL: the chunk is over */
     size_t bytes;
     uint32_t crc;
-    bool good; /* of the chunk */
+    uint32_t packed_crc; /* of the chunk as it is in the file */
+    bool good;           /* of the chunk */
     uint8_t trailer[GZ_TRAILER];
 };
 
@@ -44,6 +45,8 @@ struct chunk {
     struct gz_job *job;
     cc_task task;            /* while it is busy */
     bool busy, member, last; /* it begins with a header; it ends with a trailer */
+    bool ends_part;
+    uint32_t part_crc; /* then: what it should be */
     bool whole;
     uint64_t from, to; /* where it is in the file */
     size_t data_bytes;
@@ -71,10 +74,10 @@ struct work {
     struct gz_header *header;
     uint32_t chunk_next;
     size_t index_at;
-    uint64_t at, data_left;
+    uint64_t at, header_bytes, data_left;
 
     /* of what was written */
-    uint32_t crc, all_crc;
+    uint32_t crc, all_crc, part_crc;
     uint64_t member_bytes;
 
     size_t chunk_count;
@@ -123,7 +126,7 @@ static bool ends_there(struct chunk *c, int rc, uint8_t trailer[GZ_TRAILER]) {
     struct gz_flow flow = {.out = &none, .out_bytes = 1};
     struct gz_source *s = &c->source;
     if (rc == GZ_MORE && (!inflate_some(c, &flow, &rc) || flow.out_bytes != 1)) return false;
-    if (!c->last) return rc == GZ_MORE && s->bytes == 0;
+    if (!c->last) return rc == GZ_MORE && s->bytes == 0 && s->from == s->to;
     while (s->bytes < GZ_TRAILER && gz_source_more(s) > 0) {
     }
     if (rc != GZ_END || s->bytes != GZ_TRAILER || s->from != s->to) return false;
@@ -131,7 +134,7 @@ static bool ends_there(struct chunk *c, int rc, uint8_t trailer[GZ_TRAILER]) {
     return true;
 }
 
-static bool inflate_pieces(struct chunk *c, uint8_t trailer[GZ_TRAILER]) {
+static bool inflate_pieces(struct chunk *c, struct piece *over) {
     size_t left = c->data_bytes;
     int rc = GZ_MORE;
     gz_source_range(&c->source, c->from, c->to);
@@ -149,11 +152,13 @@ static bool inflate_pieces(struct chunk *c, uint8_t trailer[GZ_TRAILER]) {
         if (flow.out_bytes > 0) return false;
         left -= room;
     }
-    return ends_there(c, rc, trailer);
+    bool good = ends_there(c, rc, over->trailer);
+    over->packed_crc = c->source.crc;
+    return good;
 }
 
 /* The same at one go. Behind a piece of a stream comes an empty block that says it is the last. */
-static bool inflate_whole(struct chunk *c, uint8_t trailer[GZ_TRAILER]) {
+static bool inflate_whole(struct chunk *c, struct piece *over) {
     static const uint8_t end[2] = {3, 0};
     const size_t bytes = (size_t)(c->to - c->from);
     struct gz_header h;
@@ -165,11 +170,12 @@ static bool inflate_whole(struct chunk *c, uint8_t trailer[GZ_TRAILER]) {
         size_t tail = c->last ? GZ_TRAILER : 0;
         int64_t head = c->member ? gz_header_parse(&h, in, bytes, &why) : 0;
         good = (head > 0 || !c->member) && head >= 0 && (size_t)head + tail < bytes;
-        if (good && c->last) memcpy(trailer, in + bytes - GZ_TRAILER, GZ_TRAILER);
+        if (good && c->last) memcpy(over->trailer, in + bytes - GZ_TRAILER, GZ_TRAILER);
         if (!c->last) memcpy(in + bytes, end, sizeof end);
         size_t stream = bytes - (size_t)(good ? head : 0) - tail + (c->last ? 0 : sizeof end);
         good = good && c->job->way->engine->decode_whole(c->decoder, in + head, stream, p.data, p.bytes) == 0;
     }
+    if (good) over->packed_crc = gz_crc(0, in, bytes);
     free(in);
     if (good) p.crc = gz_crc(0, p.data, p.bytes);
     if (!good || cc_send(c->pieces, p) != 0) free(p.data);
@@ -179,7 +185,7 @@ static bool inflate_whole(struct chunk *c, uint8_t trailer[GZ_TRAILER]) {
 static void *inflate_chunk(void *arg) {
     struct chunk *c = arg;
     struct piece over = {.data = NULL};
-    over.good = c->whole ? inflate_whole(c, over.trailer) : inflate_pieces(c, over.trailer);
+    over.good = c->whole ? inflate_whole(c, &over) : inflate_pieces(c, &over);
     (void)cc_send(c->pieces, over);
     return NULL;
 }
@@ -249,15 +255,15 @@ static bool begin_part(struct work *w) {
     gz_source_range(&s, p->from, p->index_at);
     int64_t size = gz_source_header(&s, w->header, &why);
     struct gz_index *none = NULL; /* a mark needs none */
-    bool good = size > 0 && gz_crc(0, s.at, (size_t)size) == w->index->header_crc &&
-                w->header->extra_bytes == GZ_MARK && gz_index_find(w->header, none) == GZ_INDEX_MARK;
+    bool good = size > 0 && w->header->extra_bytes == GZ_MARK && gz_index_find(w->header, none) == GZ_INDEX_MARK;
     gz_source_fini(&s);
     if (good && !w->found->is_gzip) {
         w->found->is_gzip = true;
         w->found->time = w->header->time;
         memcpy(w->found->name, w->header->name, sizeof w->found->name);
     }
-    w->at = p->from + (w->index->kind == GZ_MEMBERS || size < 0 ? 0 : (uint64_t)size);
+    w->at = p->from;
+    w->header_bytes = w->index->kind == GZ_MEMBERS || size < 0 ? 0 : (uint64_t)size;
     w->chunk_next = 0;
     w->index_at = 0;
     w->data_left = w->index->data_bytes;
@@ -273,12 +279,15 @@ static int next_chunk(struct work *w, struct chunk *c) {
     const struct gz_index *x = w->index;
     const bool members = x->kind == GZ_MEMBERS;
     bool ends = ++w->chunk_next == x->chunks;
-    c->member = members;
+    c->member = members || w->chunk_next == 1;
     c->last = members || ends;
     c->from = w->at;
-    c->to = c->from + gz_index_next(x, &w->index_at) + (ends && !members ? GZ_TRAILER : 0);
+    c->to = c->from + (w->chunk_next == 1 ? w->header_bytes : 0) + gz_index_next(x, &w->index_at) +
+            (ends && !members ? GZ_TRAILER : 0);
     c->data_bytes = (size_t)(ends ? w->data_left : x->chunk_bytes);
     w->data_left -= c->data_bytes;
+    c->ends_part = ends;
+    c->part_crc = x->part_crc;
     w->at = c->to;
     return !ends || c->to == w->parts[w->part_next].index_at ? 1 : -1;
 }
@@ -315,6 +324,9 @@ static bool drain(struct work *w, struct chunk *c, bool good) {
     c->busy = false;
     if (!good || !p.good) return false;
     gz_progress_add(w->job->progress, c->to - c->from);
+    w->part_crc = gz_crc_join(w->part_crc, p.packed_crc, c->to - c->from);
+    if (c->ends_part && w->part_crc != c->part_crc) return false;
+    if (c->ends_part) w->part_crc = 0;
     return c->last ? end_member(w, p.trailer) : true;
 }
 
@@ -389,4 +401,5 @@ void gz_decompress(struct gz_job *job, struct gz_found *found) {
     if (written > 0 && job->out.rewinds && ftruncate(job->out.fd, 0) == 0 && lseek(job->out.fd, 0, SEEK_SET) == 0)
         written = job->out.done = 0;
     gz_inflate_stream(job, found, written, crc);
+    if (done < 0 && gz_status(job) == GZ_OK) gz_warn(job, "its index is not true; the data is good");
 }

@@ -14,7 +14,9 @@ struct gz_source {
     size_t room;
     const uint8_t *at; /* up to GZ_SOURCE_BEHIND bytes before it can be gone back to */
     size_t bytes;
-    uint64_t from, to; /* with a range: the next offset to read at, and its end; else both 0 */
+    uint64_t from, to;     /* with a range: the next offset to read at, and its end; else both 0 */
+    uint32_t crc;          /* of the range, as far as it was read; or of what gz_source_sum() says */
+    const uint8_t *summed; /* up to here; NULL: nobody wants it */
 };
 
 /* All of io from where it is; or only a range of a file. 0, or -ENOMEM. */
@@ -27,6 +29,10 @@ int64_t gz_source_more(struct gz_source *s);
 void gz_source_skip(struct gz_source *s, size_t bytes);
 /* Where `at` is, in bytes from the start of the input. */
 uint64_t gz_source_offset(const struct gz_source *s);
+
+/* Begin a checksum of what is consumed; and what it is so far. */
+void gz_source_sum_begin(struct gz_source *s);
+uint32_t gz_source_sum(struct gz_source *s);
 
 /* Parse the header that stands at `at`, reading what is missing. Its size, of which nothing is consumed; 0: the input
  * ends within it; negative: an errno; -EBADMSG: it is none, and *why says so. */

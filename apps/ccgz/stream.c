@@ -41,7 +41,6 @@ struct part {
     bool more;   /* another part is */
     uint64_t from;
     uint64_t data_from;
-    uint32_t header_crc;
 };
 
 struct work {
@@ -208,8 +207,16 @@ static void damaged_index(struct work *w, uint64_t offset) {
     gz_warn(w->job, "damaged index at byte %llu; the data is good", (unsigned long long)offset);
 }
 
+/* Bits behind the last block mean nothing to others; here they are as we have made them. */
+static bool ends_as_index(struct work *w, size_t header_bytes) {
+    struct gz_source *s = &w->source;
+    while (s->bytes < header_bytes + GZ_INDEX_ENDING)
+        if (gz_source_more(s) <= 0) return false;
+    return gz_index_ends(s->at + header_bytes);
+}
+
 /* What a header says of our index, and whether it is true. */
-static void look_for_index(struct work *w, uint64_t header_bytes) {
+static void look_for_index(struct work *w, size_t header_bytes) {
     struct part *p = &w->part;
     uint64_t here = gz_source_offset(&w->source);
     switch (gz_index_find(w->header, w->index)) {
@@ -224,14 +231,15 @@ static void look_for_index(struct work *w, uint64_t header_bytes) {
         p->more = false;
         p->from = here;
         p->data_from = w->found->data_bytes;
-        p->header_crc = gz_crc(0, w->source.at, header_bytes);
+        gz_source_sum_begin(&w->source);
         break;
     case GZ_INDEX_HERE:
-        if (!p->marked || w->index->header_crc != p->header_crc || w->index->part_bytes != here - p->from ||
-            w->index->data_bytes != w->found->data_bytes - p->data_from)
+        if (!ends_as_index(w, header_bytes) || !p->marked || w->index->part_crc != gz_source_sum(&w->source) ||
+            w->index->part_bytes != here - p->from || w->index->data_bytes != w->found->data_bytes - p->data_from)
             damaged_index(w, here);
         p->marked = false;
         p->more = w->index->more;
+        w->source.summed = NULL;
         break;
     }
 }
@@ -316,7 +324,7 @@ static void inflate_all(struct work *w) {
             f->time = w->header->time;
             memcpy(f->name, w->header->name, sizeof f->name);
         }
-        look_for_index(w, (uint64_t)size);
+        look_for_index(w, (size_t)size);
         gz_source_skip(&w->source, (size_t)size);
         good = inflate_member(w) && read_trailer(w);
     }

@@ -34,6 +34,7 @@ check_files() {
     file=share/gdb/auto-load$libdir/libccrt.so.$version-gdb.py
     cmp -s "$source/tools/gdb/ccrt-gdb.py" "$prefix/$file" || fail "$file is missing or differs"
     if find "$prefix" -type f | grep -v -e '/include/ccrt' -e '/libccrt\.' -e '/ccrt\.pc$' -e '/cmake/ccrt/' \
+        -e '/bin/ccgz$' -e '/man1/ccgz\.1$' \
         >"$work/log"; then
         fail "files of no use to a user were installed" "$work/log"
     fi

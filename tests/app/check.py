@@ -1,0 +1,504 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Goal: ccgz is a gzip one can keep: every file that it makes is read by gzip, pigz and zlib, and the other way round;
+its options, exit codes and refusals are those of gzip; and whatever interrupts it, no data is lost.
+Method: the program is run as users do, in a folder of its own, on inputs from none to 200 MB (CC_TEST_LONG=1: 5 GB),
+with every engine and option, and what it leaves behind is looked at: bytes, names, times, modes, messages, exit codes.
+gzip and pigz are asked where they are installed. Signals, full disks and terminals are real ones.
+
+    check.py CCGZ [CASE...]     run all cases, or those named
+"""
+import gzip
+import os
+import pty
+import re
+import resource
+import select
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+import zlib
+from pathlib import Path
+
+CCGZ = None
+LONG = os.environ.get("CC_TEST_LONG") == "1"
+HERE = Path(__file__).resolve().parent
+OTHERS = [name for name in ("gzip", "pigz") if shutil.which(name)]
+
+
+class Wrong(Exception):
+    """What is wrong."""
+
+
+def need(condition, message):
+    if not condition:
+        raise Wrong(message)
+
+
+def run(*words, stdin=b"", code=0, **more):
+    """Run ccgz; (stdout, stderr). `code` is what it must end with."""
+    done = subprocess.run([CCGZ, *words], input=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
+    need(done.returncode == code, f"{' '.join(words)}: ended with {done.returncode}, not {code}: {done.stderr[:300]}")
+    return done.stdout, done.stderr.decode()
+
+
+def other(*words, stdin=b""):
+    return subprocess.run(words, input=stdin, stdout=subprocess.PIPE, check=True).stdout
+
+
+def engines():
+    text, _ = run("--version")
+    return re.findall(r" (\w+) \(", text.decode())
+
+
+def noise(size, seed=1):
+    """Bytes that do not compress, the same every time."""
+    out, x = bytearray(), seed
+    while len(out) < size:
+        x = (x * 6364136223846793005 + 1442695040888963407) % 2**64
+        out += (x >> 24).to_bytes(5, "little")
+    return bytes(out[:size])
+
+
+def text(size):
+    words = [b"%d:%s" % (i * i % 9973, noise(3 + i % 5, i).hex().encode()) for i in range(997)]
+    out = b" ".join(words[i * i * 31 % 997] for i in range(size // 8))
+    return (out * 2)[:size]
+
+
+INPUTS = {
+    "empty": b"",
+    "one": b"x",
+    "text": text(2_500_000),
+    "noise": noise(300_000),
+    "zeros": bytes(3_000_000),
+    "block": text(131072),
+    "chunk": text(1048576),
+    "more": text(1048577),
+}
+
+
+def write(name, content=b"some data\n"):
+    Path(name).write_bytes(content)
+    return name
+
+
+def listing():
+    return sorted(os.listdir("."))
+
+
+# ---- round trips ----
+
+def case_round_trips():
+    for name, data in INPUTS.items():
+        for engine in engines():
+            packed, _ = run("--engine", engine, "-c", stdin=data)
+            need(gzip.decompress(packed) == data, f"{engine} {name}: not what python reads")
+            for tool in OTHERS:
+                need(other(tool, "-dc", stdin=packed) == data, f"{engine} {name}: not what {tool} reads")
+            for reader in engines():
+                got, _ = run("-dc", "--engine", reader, stdin=packed)
+                need(got == data, f"{engine} {name}: not what {reader} reads")
+        for tool in OTHERS:
+            need(run("-dc", stdin=other(tool, "-c", stdin=data))[0] == data, f"{name}: {tool} made it")
+
+
+def case_ways():
+    """Every way to compress; as files, where indexes are used, and piped."""
+    data = INPUTS["text"]
+    write("in", data)
+    ways = [[f"-{level}"] for level in range(10)]
+    ways += [["-p1"], ["-p8"], ["-b32"], ["-b", "1M", "-i"], ["-i"], ["--fast"], ["--best"], ["--no-index"],
+             ["--chunk", "128K"], ["--chunk=64k", "-b", "32"], ["-p", "3", "--blocksize=96K"]]
+    for engine in engines():
+        for way in ways if engine == "zlib" else ways[::3]:
+            run("--engine", engine, "-kf", *way, "in")
+            packed = Path("in.gz").read_bytes()
+            need(gzip.decompress(packed) == data, f"{engine} {way}: not what python reads")
+            for reader in ([], ["-p1"], ["-p8"], ["--no-index"], ["--engine", "zlib"], ["--engine", engine]):
+                need(run("-dc", *reader, "in.gz")[0] == data, f"{engine} {way}: not what {reader} reads")
+            need(run("-dc", stdin=packed)[0] == data, f"{engine} {way}: not as a stream")
+
+
+def case_first_member():
+    """Readers that know only one member get all of it."""
+    data = INPUTS["text"]
+    packed, _ = run("-c", stdin=data)
+    need(zlib.decompressobj(31).decompress(packed) == data, "the first member is not all")
+
+
+def case_sparse():
+    size = (5 << 30) if LONG else (200 << 20)
+    with open("sparse", "wb") as f:
+        f.truncate(size)
+    run("-1", "-k", "sparse")
+    need(Path("sparse.gz").stat().st_size < size // 200, "zeros do not compress")
+    for words in (["ccgz", "-dc"], *([tool, "-dc"] for tool in OTHERS)):
+        words[0] = CCGZ if words[0] == "ccgz" else words[0]
+        with subprocess.Popen([*words, "sparse.gz"], stdout=subprocess.PIPE) as p:
+            count = 0
+            while piece := p.stdout.read(1 << 20):
+                need(not piece.strip(b"\0"), f"{words[0]}: not zeros at {count}")
+                count += len(piece)
+        need(p.returncode == 0 and count == size, f"{words[0]}: {count} bytes of {size}")
+    need(str(size) in run("-l", "sparse.gz")[0].decode(), "-l does not know its size")
+
+
+def case_parts():
+    """More chunks than an index has room for: another part."""
+    size = 13001 * 32768 + 5
+    with open("big", "wb") as f:
+        f.truncate(size)
+    run("-1", "-b32", "--chunk", "32K", "big", "-k")
+    packed = Path("big.gz").read_bytes()
+    need(packed.count(b"\x1f\x8b\x08") >= 4, "there are no two parts")
+    need(str(size) in run("-l", "big.gz")[0].decode(), "-l does not know its size")
+    run("-t", "big.gz")
+    run("-t", "-p1", "big.gz")
+    at = packed.index(b"\x1f\x8b\x08", 10)
+    at = packed.index(b"\x1f\x8b\x08", at + 1)  # where the second part begins
+    write("cut.gz", packed[:at])
+    need("unexpected end" in run("-t", "cut.gz", code=1)[1], "a missing part is not missed")
+
+
+# ---- options ----
+
+def case_files():
+    data = {"a": INPUTS["text"], "b": b"", "c": b"c"}
+    for name, content in data.items():
+        write(name, content)
+    run("a", "b", "c")
+    need(listing() == ["a.gz", "b.gz", "c.gz"], f"files are {listing()}")
+    run("-t", "a.gz", "b.gz", "c.gz")
+    run("-dk", "a.gz")
+    run("-d", "a.gz", "-f", "b", "c.gz")  # b is found as b.gz
+    need(listing() == ["a", "b", "c"] and all(Path(n).read_bytes() == d for n, d in data.items()), "not as they were")
+    out, _ = run("-c", "a", "c")
+    need(gzip.decompress(out) == data["a"] + data["c"], "-c of two files")
+    need(listing() == ["a", "b", "c"], "-c made or removed files")
+
+
+def case_errors_go_on():
+    write("good")
+    write("bad.gz", b"this is not gzip")
+    _, err = run("missing", "good", code=1)
+    need("missing" in err and listing() == ["bad.gz", "good.gz"], "one error stopped the rest")
+    _, err = run("-d", "bad.gz", "good.gz", code=1)
+    need("not in gzip format" in err and listing() == ["bad.gz", "good"], "a bad file: " + err)
+
+
+def case_refusals():
+    write("a", b"new")
+    write("a.gz", b"old")
+    _, err = run("a", code=2)
+    need("already exists" in err and Path("a.gz").read_bytes() == b"old", "overwritten")
+    need(run("-q", "a", code=2)[1] == "", "-q still speaks")
+    run("-f", "a")
+    need(listing() == ["a.gz"] and run("-dc", "a.gz")[0] == b"new", "-f does not overwrite")
+    need("suffix" in run("a.gz", code=2)[1], "compressed twice")
+    write("plain")
+    need("unknown suffix" in run("-d", "plain", code=2)[1], "decompressed a file without suffix")
+    os.mkdir("dir")
+    need("is a directory" in run("dir", code=2)[1], "a directory")
+    os.symlink("plain", "link")
+    need("symbolic link" in run("link", code=1)[1], "a link")
+    os.link("plain", "hard")
+    need("other link" in run("hard", code=2)[1], "a hard link")
+    os.mkfifo("fifo")
+    need("not a directory or a regular file" in run("fifo", code=2)[1], "a fifo")
+    run("-k", "hard")
+    run("-f", "link")
+    need(listing() == ["a.gz", "dir", "fifo", "hard", "hard.gz", "link.gz", "plain"], f"files are {listing()}")
+    need("Try" in run("--no-such-option", code=1)[1], "an unknown option")
+    for words in (["-p0"], ["-p", "x"], ["-b", "1"], ["-b", "9999M"], ["--engine", "none"], ["-S", ""]):
+        run(*words, code=1)
+
+
+def case_no_right():
+    if os.getuid() == 0:
+        return  # root may
+    os.mkdir("locked")
+    write("locked/a")
+    os.chmod("locked", 0o555)
+    run("locked/a", code=1)
+    need(os.listdir("locked") == ["a"], "something was left")
+
+
+def case_attributes():
+    write("a", b"data")
+    os.utime("a", (1_500_000_000, 1_400_000_000))
+    os.chmod("a", 0o640)
+    run("a")
+    for name, words in (("a.gz", ["-d", "a.gz"]), ("a", ["-l", "a"])):
+        st = os.stat(name)
+        need(stat.S_IMODE(st.st_mode) == 0o640, f"{name}: mode {st.st_mode:o}")
+        need(int(st.st_mtime) == 1_400_000_000, f"{name}: time {st.st_mtime}")
+        run(*words, code=1 if name == "a" else 0)
+
+
+def case_names():
+    def header(*words, name="given"):
+        write(name, b"data")
+        os.utime(name, (1_500_000_000, 1_400_000_000))
+        return run("-kc", *words, name)[0]
+    with_name, without = header(), header("-n")
+    need(with_name[3] == 8 and with_name[4:8] == (1_400_000_000).to_bytes(4, "little"), "no name or time")
+    need(with_name[10:16] == b"given\0", "another name")
+    need(without[3] == 0 and without[4:8] == bytes(4), "-n stores them")
+    need(header("-m")[3:8] == b"\x08\0\0\0\0", "-m")
+    os.unlink("given")
+    write("other.gz", with_name)
+    run("-dk", "other.gz")
+    need(listing() == ["other", "other.gz"], "the name is restored without -N")
+    run("-dkN", "other.gz")
+    need(int(os.stat("given").st_mtime) == 1_400_000_000, "-N: the time")
+    need("given" in run("-lN", "other.gz")[0].decode(), "-lN")
+    need("already exists" in run("-dN", "other.gz", code=2)[1], "-N overwrites")
+    write("evil.gz", with_name.replace(b"given\0", b"../evil\0"))
+    os.mkdir("in")
+    shutil.move("evil.gz", "in/x.gz")
+    run("-dN", "in/x.gz")
+    need(os.listdir("in") == ["evil"], "-N went to another folder")
+
+
+def case_recursive():
+    os.makedirs("d/e")
+    for name in ("d/a", "d/e/b", "d/e/c.gz"):
+        write(name)
+    os.symlink("a", "d/link")
+    run("-r", "d", code=1)  # the link
+    need(sorted(os.listdir("d")) == ["a.gz", "e", "link"] and sorted(os.listdir("d/e")) == ["b.gz", "c.gz"], "-r")
+    write("d/e/c.gz", run("-c", stdin=b"c")[0])
+    os.unlink("d/link")
+    run("-dr", "d")
+    need(sorted(os.listdir("d/e")) == ["b", "c"] and os.listdir("d") != [], "-dr")
+
+
+def case_suffix():
+    write("a")
+    run("-S", ".zip", "a")
+    run("-d", "-S", ".zip", "a.zip")
+    for name, plain in (("x.tgz", "x.tar"), ("x.taz", "x.tar"), ("x-gz", "x"), ("x.z", "x"), ("X.GZ", "X")):
+        write(name, gzip.compress(b"tar"))
+        run("-d", name)
+        need(Path(plain).read_bytes() == b"tar", f"{name} is not {plain}")
+        os.unlink(plain)
+    need(listing() == ["a"], f"files are {listing()}")
+
+
+def case_own_name():
+    for name in ("unccgz", "cczcat"):
+        os.symlink(CCGZ, name)
+    write("a.gz", gzip.compress(b"data"))
+    need(subprocess.check_output(["./cczcat", "a.gz"]) == b"data", "cczcat")
+    subprocess.check_call(["./unccgz", "a.gz"])
+    need(Path("a").read_bytes() == b"data", "unccgz")
+
+
+def case_members():
+    a, b = INPUTS["text"], INPUTS["noise"]
+    one, two = run("-c", stdin=a)[0], run("-c", "--engine", engines()[-1], stdin=a)[0]
+    for packed, data in ((one + gzip.compress(b) + two, a + b + a), (one + two, a + a),
+                         (gzip.compress(b"") + one + gzip.compress(b""), a)):
+        write("m.gz", packed)
+        need(run("-dc", "m.gz")[0] == data and run("-dc", stdin=packed)[0] == data, "several members")
+        need(str(len(data)) in run("-l", "m.gz")[0].decode(), "-l of several members")
+    for tail, code in ((bytes(1000), 0), (b"garbage", 2), (bytes(100) + b"garbage", 2), (b"\x1f", 2), (b"\x1f\x8b", 1)):
+        for packed in (one, gzip.compress(a)):
+            out, err = run("-dc", stdin=packed + tail, code=code)
+            need(code == 1 or out == a, f"what is before {tail[:9]} is lost")
+            need((code == 0) == (err == ""), f"with {tail[:9]}: {err}")
+    write("g.gz", one + b"garbage")
+    run("-d", "g.gz", code=2)
+    need(Path("g").read_bytes() == a, "garbage: no output")
+    need("2" == str(run("-tq", code=2, stdin=one + b"garbage") and 2), "-q changes the code")
+
+
+def case_foreign_headers():
+    """Extra fields, names, comments and checksums of headers as others write them."""
+    body = zlib.compressobj(6, zlib.DEFLATED, -15)
+    raw = body.compress(b"data") + body.flush()
+    end = zlib.crc32(b"data").to_bytes(4, "little") + (4).to_bytes(4, "little")
+    def member(flags, rest):
+        head = b"\x1f\x8b\x08" + bytes([flags]) + bytes(6) + rest
+        if flags & 2:
+            head += (zlib.crc32(head) & 0xffff).to_bytes(2, "little")
+        return head + raw + end
+    extra = (65535).to_bytes(2, "little") + b"AB" + (65531).to_bytes(2, "little") + bytes(65531)
+    for flags, rest in ((4, extra), (8, b"n" * 70000 + b"\0"), (16, b"comment\0"), (2, b""),
+                        (31, extra + b"name\0" + b"c" * 9999 + b"\0"), (4, b"\3\0cgx")):
+        need(run("-dc", stdin=member(flags, rest))[0] == b"data", f"flags {flags}")
+    need("flags" in run("-t", stdin=member(32, b""), code=1)[1], "reserved flags")
+    need("method" in run("-t", stdin=b"\x1f\x8b\x07" + bytes(20), code=1)[1], "another method")
+    wrong = bytearray(member(2, b""))
+    wrong[10] ^= 1
+    need("header" in run("-t", stdin=bytes(wrong), code=1)[1], "a wrong checksum of the header")
+    need("too long" in run("-t", stdin=member(8, b"n" * 999999), code=1)[1], "a name without end")
+
+
+def case_damaged():
+    packed = bytearray(run("-c", stdin=INPUTS["text"])[0])
+    half = len(packed) // 2
+    write("cut.gz", packed[:half])
+    need(f"unexpected end of file at byte {half}" in run("-t", "cut.gz", code=1)[1], "the place of the end")
+    packed[half] ^= 255
+    write("bad.gz", packed)
+    need(re.search(r"corrupted data.*byte \d+", run("-d", "bad.gz", code=1)[1]), "the place of the damage")
+    need(listing() == ["bad.gz", "cut.gz"], "output was left")
+    run("-d", "cut.gz", code=1)
+    need(listing() == ["bad.gz", "cut.gz"], "output was left")
+
+
+def case_copies():
+    need(run("-dcf", stdin=b"not gzip")[0] == b"not gzip", "-dcf does not copy")
+    big = b"plain" * 100000
+    need(run("-dcf", stdin=big)[0] == big and run("-dcf", stdin=b"")[0] == b"", "-dcf does not copy all")
+    need(run("-dcf", stdin=gzip.compress(b"it is"))[0] == b"it is", "-dcf does not decompress")
+
+
+def case_words():
+    write("a", bytes(100000))
+    need(re.search(r"a:\s+99\.\d% -- replaced with a.gz", run("-v", "a")[1]), "-v")
+    need("OK" in run("-tv", "a.gz")[1], "-tv")
+    need("created a" in run("-dkv", "a.gz")[1], "-dkv")
+    lines = run("-l", "a.gz", "a.gz")[0].decode().splitlines()
+    need(lines[0].split()[:2] == ["compressed", "uncompressed"] and lines[3].split()[-1] == "(totals)", "-l")
+    need(lines[1].split()[1:] == ["100000", lines[1].split()[2], "a"], "-l of a file")
+    crc = f"{zlib.crc32(bytes(100000)):08x}"
+    need(crc in run("-lv", "a.gz")[0].decode(), "-lv")
+    shown = run("--help")[0].decode()
+    man = (HERE.parents[1] / "apps/ccgz/ccgz.1").read_text().replace("\\-", "-")
+    source = (HERE.parents[1] / "apps/ccgz/options.c").read_text()
+    for name in re.findall(r'\{"([\w-]+)", ', source):
+        if name not in ("ascii", "silent", "to-stdout", "uncompress", "index"):
+            need(f"--{name}" in shown, f"--help does not have --{name}")
+        need(f"--{name}" in man, f"the manual does not have --{name}")
+    for words in (["-V"], ["-L"], ["-h"]):
+        need(run(*words)[0], f"{words} says nothing")
+
+
+# ---- what interrupts it ----
+
+def limit_file_size(size):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+def case_full_disk():
+    write("noise", noise(3_000_000))
+    before = Path("noise").read_bytes()
+    _, err = run("noise", code=1, preexec_fn=lambda: limit_file_size(1_000_000))
+    need("file too large" in err and listing() == ["noise"], f"a file too large: {err} {listing()}")
+    with open("/dev/full", "wb") as full:
+        for words in (["-c", "noise"], ["--engine", engines()[-1], "-c", "noise"]):
+            done = subprocess.run([CCGZ, *words], stdout=full, stderr=subprocess.PIPE)
+            need(done.returncode == 1 and b"no space left" in done.stderr, f"a full disk: {done}")
+        run("-k", "noise")
+        for words in (["-dc", "noise.gz"], ["-dc", "--no-index", "noise.gz"]):
+            done = subprocess.run([CCGZ, *words], stdout=full, stderr=subprocess.PIPE)
+            need(done.returncode == 1 and b"no space left" in done.stderr, f"a full disk: {done}")
+        done = subprocess.run([CCGZ, "-l", "noise.gz"], stdout=full, stderr=subprocess.PIPE)
+        need(done.returncode == 1, "-l to a full disk")
+    os.unlink("noise")
+    _, err = run("-d", "noise.gz", code=1, preexec_fn=lambda: limit_file_size(1_000_000))
+    need(listing() == ["noise.gz"], "a file too large, decompressing")
+    run("-d", "noise.gz")
+    need(Path("noise").read_bytes() == before, "it was lost")
+
+
+def case_signals():
+    """In the middle of it: neither a temporary file nor a lost input."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        with open("big", "wb") as f:
+            f.truncate(8 << 30)
+        with subprocess.Popen([CCGZ, "-9", "big"]) as p:
+            while not any(name.startswith(".ccgz-") and os.stat(name).st_size > 0 for name in listing()):
+                need(p.poll() is None, "it ended by itself")
+                time.sleep(0.005)
+            p.send_signal(number)
+        need(p.returncode == -number, f"ended with {p.returncode}, not by signal {number}")
+        need(listing() == ["big"] and os.stat("big").st_size == 8 << 30, f"left behind: {listing()}")
+
+
+def case_broken_pipe():
+    with open("big", "wb") as f:
+        f.truncate(64 << 20)
+    run("-1k", "big")
+    for words in (["-dc", "big.gz"], ["-dc", "--no-index", "big.gz"], ["-c1", "--no-index", "big"]):
+        def default():
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        with subprocess.Popen([CCGZ, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=default) as p:
+            p.stdout.read(1)
+            p.stdout.close()
+            err = p.stderr.read()
+        need(p.returncode == -signal.SIGPIPE and err == b"", f"{words}: {p.returncode} {err}")
+
+
+def on_terminal(*words, answer=None, wait=30):
+    """Run it with a terminal as stdin, stdout and stderr: (code, what was shown)."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.execv(CCGZ, [CCGZ, *words])
+    shown, end = b"", time.monotonic() + wait
+    while time.monotonic() < end:
+        if not select.select([fd], [], [], 0.1)[0]:
+            continue
+        try:
+            piece = os.read(fd, 4096)
+        except OSError:
+            break
+        if not piece:
+            break
+        shown += piece
+        if answer and b"?" in shown:
+            os.write(fd, answer)
+            answer = None
+    os.close(fd)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), shown.decode(errors="replace")
+
+
+def case_terminal():
+    code, shown = on_terminal()
+    need(code == 1 and "terminal" in shown, f"compressed to a terminal: {shown}")
+    code, shown = on_terminal("-d")
+    need(code == 1 and "terminal" in shown, f"compressed from a terminal: {shown}")
+    for answer, code, left in ((b"n\n", 2, b"old"), (b"y\n", 0, None)):
+        write("a", b"new")
+        write("a.gz", b"old")
+        got, shown = on_terminal("a", answer=answer)
+        need(got == code and "overwrite" in shown, f"asked, answered {answer}: {got} {shown}")
+        need(left is None or Path("a.gz").read_bytes() == left, "the answer was no")
+    os.unlink("a.gz")
+    with open("big", "wb") as f:
+        f.truncate(400 << 20)
+    code, shown = on_terminal("-k", "-9", "big", wait=120)
+    need(code == 0 and re.search(r"big: \[#*\.*\] +\d+ %", shown), f"no progress: {shown[:200]}")
+    need("[#" not in on_terminal("-kqf", "-1", "big", wait=120)[1], "-q shows progress")
+
+
+def main():
+    global CCGZ
+    CCGZ = str(Path(sys.argv[1]).resolve())
+    cases = {name[5:]: f for name, f in globals().items() if name.startswith("case_")}
+    wanted = sys.argv[2:] or list(cases)
+    failed = 0
+    for name in wanted:
+        start = time.monotonic()
+        with tempfile.TemporaryDirectory(prefix="ccgz-test-") as folder:
+            os.chdir(folder)
+            try:
+                cases[name]()
+                print(f"ok     {name} ({time.monotonic() - start:.1f} s)", flush=True)
+            except Wrong as wrong:
+                failed += 1
+                print(f"FAILED {name}: {wrong}", flush=True)
+            os.chdir("/")
+    print(f"{len(wanted) - failed} passed, {failed} failed; against {', '.join(OTHERS) or 'nobody else'}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

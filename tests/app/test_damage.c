@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/* Goal: ccgz finds every damage: a file that is cut off anywhere, or has any one byte wrong, is never taken for good,
+ * by any engine, by its index or without it; and nothing that is fed to it makes it crash, hang or read what it should
+ * not.
+ * Method: small files with and without an index, by every engine, in memory. Each is decompressed at 1,000 lengths less
+ * than its own and with 1,000 bytes changed in turn, as a file, where the index is used, and as a stream. Then whatever
+ * a fuzzer makes of them: bits, bytes, pieces moved, lengths changed, mostly in headers and indexes, with checksums
+ * mended now and then so that it gets further. What comes out of what is taken for good must be the data. Seeds are
+ * printed.
+ * Timeout: 120
+ */
+#include "engine.h"
+#include "index.h"
+#include "pipeline.h"
+#include "test.h"
+
+#include <sys/mman.h>
+
+enum { DATA = 200000, BLOCK = 32768 };
+
+static uint8_t data[DATA];
+
+static uint64_t next_random(void) {
+    static uint64_t x;
+    if (x == 0) x = test_seed();
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    return x * 2685821657736338717u >> 32;
+}
+static cc_runtime *runtime;
+
+/* ---- running jobs on files in memory ---- */
+
+struct run {
+    struct gz_job *job;
+    struct gz_found *found;
+};
+
+static void *run(void *arg) {
+    struct run *r = arg;
+    if (r->found == NULL)
+        gz_compress(r->job);
+    else
+        gz_decompress(r->job, r->found);
+    return NULL;
+}
+
+static void run_job(struct gz_job *job, struct gz_found *found) {
+    struct run r = {job, found};
+    cc_task t;
+    assert_int_equal(cc_runtime_spawn(runtime, &t, NULL, run, &r), 0);
+    assert_int_equal(cc_task_join(t, NULL), 0);
+}
+
+static int file_with(const void *content, size_t bytes) {
+    int fd = memfd_create("ccgz", MFD_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(pwrite(fd, content, bytes, 0), (ssize_t)bytes);
+    return fd;
+}
+
+static size_t content_of(int fd, uint8_t **to) {
+    off_t size = lseek(fd, 0, SEEK_END);
+    *to = malloc((size_t)size + 1);
+    assert_int_equal(pread(fd, *to, (size_t)size, 0), size);
+    return (size_t)size;
+}
+
+/* A compressed file. */
+struct packed {
+    uint8_t *bytes;
+    size_t size;
+};
+
+static struct packed pack(const struct gz_engine *engine, bool index, size_t bytes) {
+    const struct gz_way way = {
+        .engine = engine, .level = 6, .workers = 2, .block = BLOCK, .chunk = BLOCK, .index = index};
+    struct gz_job job;
+    struct packed p;
+    gz_job_init(&job, &way);
+    gz_io_init(&job.in, file_with(data, bytes));
+    gz_io_init(&job.out, memfd_create("ccgz", MFD_CLOEXEC));
+    job.header_name = "some name";
+    job.header_time = 1700000000;
+    run_job(&job, NULL);
+    assert_int_equal(job.status, GZ_OK);
+    p.size = content_of(job.out.fd, &p.bytes);
+    close(job.in.fd);
+    close(job.out.fd);
+    return p;
+}
+
+/* Decompress: the status. What is taken for good must be the first `bytes` of the data; SIZE_MAX: whatever it is. */
+static int unpack(const struct gz_engine *engine, const void *packed, size_t size, bool stream, size_t bytes,
+                  struct gz_found *found) {
+    const struct gz_way way = {.engine = engine, .workers = 2, .index = true};
+    struct gz_job job;
+    gz_job_init(&job, &way);
+    gz_io_init(&job.in, file_with(packed, size));
+    gz_io_init(&job.out, memfd_create("ccgz", MFD_CLOEXEC));
+    if (stream) job.in.seekable = false;
+    run_job(&job, found);
+    if (job.status != GZ_ERROR && bytes != SIZE_MAX) {
+        uint8_t *got;
+        assert_int_equal(content_of(job.out.fd, &got), bytes);
+        assert_memory_equal(got, data, bytes);
+        free(got);
+    }
+    if (job.status == GZ_ERROR) assert_true(job.text[0] != 0);
+    close(job.in.fd);
+    close(job.out.fd);
+    return job.status;
+}
+
+/* Every error that is about a place says which. */
+static bool names_a_byte(const char *text) {
+    return strstr(text, "byte ") != NULL;
+}
+
+static int set_up(void **state) {
+    (void)state;
+    uint64_t x = 88172645463325252u;
+    for (size_t i = 0; i < sizeof data; i++) { /* words, some of them again and again, and noise */
+        x = x * 6364136223846793005u + 1442695040888963407u;
+        data[i] = i % 4000 < 3000 ? (uint8_t)("the quick brown fox "[(x >> 33) % 20]) : (uint8_t)(x >> 40);
+    }
+    const cc_runtime_attr attr = {.workers = 2};
+    return cc_runtime_create(&runtime, &attr);
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    cc_runtime_destroy(runtime);
+    return 0;
+}
+
+/* ---- tests ---- */
+
+#define EACH_ENGINE(e) for (const struct gz_engine *const *e = gz_engines(); *e != NULL; e++)
+
+static void whole_files_are_good(void **state) {
+    (void)state;
+    struct gz_found found;
+    EACH_ENGINE(maker)
+    for (int index = 0; index < 2; index++) {
+        struct packed p = pack(*maker, index, DATA);
+        EACH_ENGINE(reader)
+        for (int stream = 0; stream < 2; stream++)
+            assert_int_equal(unpack(*reader, p.bytes, p.size, stream, DATA, &found), GZ_OK);
+        assert_string_equal(found.name, "some name");
+        assert_int_equal(found.time, 1700000000);
+        assert_int_equal(found.data_bytes, DATA);
+        free(p.bytes);
+    }
+}
+
+/* Cut off anywhere: always an error, also between members, where nothing but the index says that more follows. */
+static void truncations(void **state) {
+    (void)state;
+    struct gz_found found;
+    const size_t count = test_scaled(1000);
+    EACH_ENGINE(maker) {
+        struct packed p = pack(*maker, true, DATA);
+        for (size_t i = 0; i < count; i++) {
+            size_t size = i < 100 ? i : i < 200 ? p.size - 1 - (i - 100) : p.size * i / count;
+            const struct gz_engine *reader = i % 2 == 0 ? &gz_engine_zlib : gz_engine_fastest();
+            if (unpack(reader, p.bytes, size, i % 3 == 0, DATA, &found) != GZ_ERROR)
+                fail_msg("%s: %zu of %zu bytes were taken for good", (*maker)->name, size, p.size);
+        }
+        free(p.bytes);
+    }
+}
+
+static void truncated_at_byte(void **state) {
+    (void)state;
+    struct packed p = pack(&gz_engine_zlib, true, DATA);
+    const struct gz_way way = {.engine = &gz_engine_zlib, .workers = 2, .index = true};
+    struct gz_found found;
+    struct gz_job job;
+    char want[80];
+    gz_job_init(&job, &way);
+    gz_io_init(&job.in, file_with(p.bytes, p.size / 2));
+    run_job(&job, &found);
+    (void)snprintf(want, sizeof want, "unexpected end of file at byte %zu", p.size / 2);
+    assert_string_equal(job.text, want);
+    close(job.in.fd);
+    p.bytes[p.size / 2] ^= 0xff;
+    gz_job_init(&job, &way);
+    gz_io_init(&job.in, file_with(p.bytes, p.size));
+    run_job(&job, &found);
+    assert_int_equal(job.status, GZ_ERROR);
+    assert_true(names_a_byte(job.text));
+    close(job.in.fd);
+    free(p.bytes);
+}
+
+/* One byte wrong: with an index always found, also in headers, of which a checksum is there; where only the index is
+ * wrong that is a warning, and the data comes out whole. */
+static void corruptions(void **state) {
+    (void)state;
+    struct gz_found found;
+    const size_t count = test_scaled(1000);
+    size_t warnings = 0;
+    EACH_ENGINE(maker) {
+        struct packed p = pack(*maker, true, DATA);
+        for (size_t i = 0; i < count; i++) {
+            size_t at = i < 40 ? i : i < 140 && p.size > 140 ? p.size - 1 - (i - 40) : next_random() % p.size;
+            uint8_t wrong = (uint8_t)(1 + next_random() % 255);
+            const struct gz_engine *reader = i % 2 == 0 ? &gz_engine_zlib : gz_engine_fastest();
+            p.bytes[at] ^= wrong;
+            int status = unpack(reader, p.bytes, p.size, i % 3 == 0, DATA, &found);
+            if (status == GZ_OK) fail_msg("%s: byte %zu with %#x was taken for good", (*maker)->name, at, wrong);
+            warnings += status == GZ_WARNING;
+            p.bytes[at] ^= wrong;
+        }
+        free(p.bytes);
+    }
+    assert_true(warnings > 0);
+}
+
+/* Change something. */
+static size_t mutate(uint8_t *bytes, size_t size, size_t room) {
+    size_t at = next_random() % size, n = 1 + next_random() % 16;
+    if (next_random() % 2 == 0) at = next_random() % 2 == 0 ? at % 30 : size - 1 - at % (size < 120 ? size : 120);
+    if (n > size - at) n = size - at;
+    switch (next_random() % 6) {
+    case 0: bytes[at] ^= (uint8_t)(1u << next_random() % 8); break;
+    case 1: bytes[at] = (uint8_t)next_random(); break;
+    case 2: memset(bytes + at, next_random() % 2 == 0 ? 0xff : 0, n); break;
+    case 3: memmove(bytes + at, bytes + next_random() % (size - n + 1), n); break;
+    case 4: /* less */ memmove(bytes + at, bytes + at + n, size - at - n); return size - n > 0 ? size - n : 1;
+    default: /* more */
+        if (size + n > room) break;
+        memmove(bytes + at + n, bytes + at, size - at);
+        return size + n;
+    }
+    return size;
+}
+
+/* Make the checksum of an index right again: what it says is then believed until it turns out wrong. */
+static void mend_index(uint8_t *bytes, size_t size) {
+    size_t n = gz_index_at_end(bytes, size);
+    if (n == 0 || n > size || n < 12 + 4 + 12 + 10) return;
+    uint8_t *own = bytes + size - n + 12 + 4;
+    size_t own_bytes = n - 12 - 4 - 10;
+    gz_put32(own + own_bytes - 6, gz_crc(0, own, own_bytes - 6));
+}
+
+static void fuzz(void **state) {
+    (void)state;
+    struct gz_found found;
+    const size_t count = test_scaled(1000), small = 3 * BLOCK + 5;
+    size_t good = 0;
+    EACH_ENGINE(maker) {
+        struct packed p = pack(*maker, true, small);
+        size_t room = p.size + 64;
+        uint8_t *bytes = malloc(room);
+        for (size_t i = 0; i < count; i++) {
+            memcpy(bytes, p.bytes, p.size);
+            size_t size = p.size;
+            for (uint64_t n = 1 + next_random() % 3; n > 0; n--) size = mutate(bytes, size, room);
+            if (next_random() % 2 == 0) mend_index(bytes, size);
+            const struct gz_engine *reader =
+                (const struct gz_engine *[]){&gz_engine_zlib, gz_engine_fastest(), *maker}[i % 3];
+            int status = unpack(reader, bytes, size, i % 4 == 0, SIZE_MAX, &found);
+            good += status != GZ_ERROR;
+            if (status == GZ_OK) assert_true(found.data_bytes <= small); /* a member may be gone, none is made up */
+        }
+        free(bytes);
+        free(p.bytes);
+    }
+    assert_true(good < count); /* most of it is found */
+}
+
+/* An index that lies, with all checksums right: what comes out is the data all the same. */
+static void lying_index(void **state) {
+    (void)state;
+    struct gz_found found;
+    EACH_ENGINE(maker) {
+        struct packed p = pack(*maker, true, DATA);
+        size_t n = gz_index_at_end(p.bytes, p.size);
+        for (size_t at = p.size - n + 18; at < p.size - 16; at++)
+            for (int by = 1; by < 128; by += 42) {
+                uint8_t *b = p.bytes + at, old = *b;
+                *b = (uint8_t)((*b & 0x80) | ((*b + by) & 0x7f));
+                mend_index(p.bytes, p.size);
+                assert_int_equal(unpack(*maker, p.bytes, p.size, false, DATA, &found), GZ_WARNING);
+                *b = old;
+            }
+        mend_index(p.bytes, p.size);
+        assert_int_equal(unpack(*maker, p.bytes, p.size, false, DATA, &found), GZ_OK);
+        free(p.bytes);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whole_files_are_good), cmocka_unit_test(truncations), cmocka_unit_test(truncated_at_byte),
+        cmocka_unit_test(corruptions),          cmocka_unit_test(lying_index), cmocka_unit_test(fuzz),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
