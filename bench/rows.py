@@ -346,7 +346,55 @@ HERD = Row(
     workers=(1, 2),
 )
 
+
+
+def gzip_metrics(*kinds):
+    return tuple(f"{kind}_{size}" for size in (50, 200) for kind in kinds)
+
+
+def gzip_goals(**goals):
+    return {name: goal for kind, goal in goals.items() for name in gzip_metrics(kind)}
+
+
+PIGZ = {"version": package_version("pigz", "pigz"), "packages": ("pigz",)}
+GZIP = {"version": package_version("gzip", "gzip"), "packages": ("gzip",)}
+LIBDEFLATE = {"version": package_version("libdeflate-tools", "libdeflate"), "packages": ("libdeflate-tools",)}
+IGZIP = {"version": package_version("isal", "ISA-L"), "packages": ("isal",)}
+
+GZIP_COMPRESS = Row(
+    "gzip_compress",
+    "a file of 50 or 200 MB compressed at level 6, by zlib, or by the fastest engine there is (fast)",
+    metrics=gzip_metrics("wall", "cpu", "memory", "size", "fast", "fast_size"),
+    peers=(
+        Peer("pigz", ours={"BENCH_GZIP": "pigz"}, **PIGZ,
+             goals=gzip_goals(wall=0.98, memory=1.5, size=1.005, fast=0.333, fast_size=1.15)),
+        Peer("pthread", ours={"BENCH_GZIP": "pthread"}, version=libc_version, goals=gzip_goals(wall=1.01),
+             note="the same pipeline by plain threads"),
+        Peer("-p 2", ours={"BENCH_GZIP_WORKERS": "2"}, version=lambda: "ccgz", goals=gzip_goals(wall={8: 1.02}),
+             note="ccgz with 2 workers"),
+        Peer("gzip", ours={"BENCH_GZIP": "gzip"}, **GZIP, note="one thread"),
+        Peer("libdeflate", ours={"BENCH_GZIP": "libdeflate"}, **LIBDEFLATE, note="one thread, all in memory"),
+        Peer("igzip", ours={"BENCH_GZIP": "igzip"}, **IGZIP, note="one thread, -3: its greatest level"),
+    ),
+    rounds=5,
+    workers=(2, 8),
+)
+
+GZIP_DECOMPRESS = Row(
+    "gzip_decompress",
+    "a file of 50 or 200 MB that pigz made decompressed by zlib, or the fastest engine (fast); or ccgz made it (index)",
+    metrics=gzip_metrics("wall", "cpu", "memory", "fast", "index"),
+    peers=(
+        Peer("pigz", ours={"BENCH_GZIP": "pigz"}, **PIGZ, goals=gzip_goals(wall=0.885, memory=1.5)),
+        Peer("pigz -p1", ours={"BENCH_GZIP": "pigz-p1"}, **PIGZ, goals=gzip_goals(wall=1.0, fast=0.5, index=0.357)),
+        Peer("gzip", ours={"BENCH_GZIP": "gzip"}, **GZIP),
+        Peer("libdeflate", ours={"BENCH_GZIP": "libdeflate"}, **LIBDEFLATE, note="all in memory"),
+        Peer("igzip", ours={"BENCH_GZIP": "igzip"}, **IGZIP),
+    ),
+    workers=(2, 8),
+)
+
 ROWS = (SWITCH, YIELD, MANY, YIELD_MN, SPAWN_BATCH, SPAWN_JOIN, NURSERY, SLEEP_1M, PARKED_1M, STARTUP, WAKE_LATENCY,
         PLACEMENT, NOISY_NEIGHBOR, SYSCALL_KIDNAP, CPU_GROWTH, TRACE_COST, PINGPONG, CHAN,
         SELECT8_BLOCK, SELECT8_READY, SKYNET, CANCEL_STORM,
-        MUTEX, MUTEX_CONTENDED, HERD)
+        MUTEX, MUTEX_CONTENDED, HERD, GZIP_COMPRESS, GZIP_DECOMPRESS)

@@ -50,12 +50,12 @@ def build_peers(row, may_install):
     """The commands of the peers that can be had here, by name; says which cannot."""
     commands = {}
     for peer in row.peers:
-        if peer.ours:
-            commands[peer.name] = build.our_command(row, peer.ours)
-        if not peer.source:
+        if not peer.ours and not peer.source:
             continue
         try:
-            commands[peer.name] = build.build_peer(peer, may_install)
+            host.require(peer.packages, may_install)
+            commands[peer.name] = (build.our_command(row, peer.ours) if peer.ours
+                                   else build.build_peer(peer, may_install))
         except Skip as skip:
             report.skipped(row, peer.name, skip)
     return commands

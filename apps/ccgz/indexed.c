@@ -9,8 +9,8 @@
  *     compares the checksum with the trailer
  *     spawns the next chunk in its place
  *
- * A chunk has buffers for half of it: when its turn comes the rest follows, and in the meantime the others go on. So
- * a few hundred KiB for each processor are enough.
+ * A chunk has buffers for most of it: when its turn comes the rest follows, and in the meantime the others go on. So
+ * less than a chunk for each processor is enough.
  *
  * The index is found from the end of the file: parts are followed back to the beginning, and they must be all of it.
  * It is never believed. Each chunk must have the length it says, and the member the checksum in its trailer; if
@@ -27,7 +27,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PIECE = 128 * 1024, BUFFERS = 4, WHOLE_MAX = 16 * 1024 * 1024 };
+enum { PIECE = 128 * 1024, BUFFERS = 3, SOURCE = 64 * 1024, WHOLE_MAX = 16 * 1024 * 1024 };
 
 struct piece {
     uint8_t *data; /* NULL: the chunk is over */
@@ -195,7 +195,7 @@ static bool chunk_init(struct chunk *c, struct work *w) {
     c->job = w->job;
     c->whole = w->whole;
     c->decoder = c->whole ? engine->whole_create() : engine->decoder_create();
-    return c->decoder != NULL && gz_source_init(&c->source, &w->job->in) == 0 &&
+    return c->decoder != NULL && gz_source_init(&c->source, &w->job->in, SOURCE) == 0 &&
            cc_chan_create(c->pieces, BUFFERS + 1) == 0 && cc_chan_create(c->spare, BUFFERS) == 0;
 }
 
@@ -251,7 +251,7 @@ static bool begin_part(struct work *w) {
     struct gz_source s;
     const char *why;
     if (!read_index(w, p->index_at + p->index_bytes, &same) || same.from != p->from) return false;
-    if (gz_source_init(&s, &w->job->in) != 0) return false;
+    if (gz_source_init(&s, &w->job->in, SOURCE) != 0) return false;
     gz_source_range(&s, p->from, p->index_at);
     int64_t size = gz_source_header(&s, w->header, &why);
     struct gz_index *none = NULL; /* a mark needs none */

@@ -22,7 +22,6 @@ struct gz_progress;
 /* A file that is read or written. */
 struct gz_io {
     int fd;         /* -1: what is written goes nowhere */
-    bool waits;     /* a pipe, a terminal: calls may take long */
     bool seekable;  /* a regular file, with a position of its own */
     uint64_t start; /* that position when it was opened, and bytes from there on */
     uint64_t size;

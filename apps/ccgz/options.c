@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum { ENGINE = 256, NO_INDEX, INDEX, CHUNK, FAST, BEST };
-enum { BLOCK_MIN = 32 * 1024, BLOCK_MAX = 512 * 1024 * 1024, WORKERS_MAX = 1024, CHUNK_BYTES = 1024 * 1024 };
+enum { BLOCK_MIN = 32 * 1024, BLOCK_MAX = 512 * 1024 * 1024, WORKERS_MAX = 1024, CHUNK_BYTES = 512 * 1024 };
 
 static const char usage[] =
     "usage: ccgz [OPTION]... [FILE]...\n"
@@ -41,7 +41,7 @@ static const char usage[] =
 static const char usage_end[] =
     "\n"
     "  --no-index                 write no index, use none\n"
-    "  --chunk SIZE               how far apart are the places where parallel decompression can begin; default 1M\n"
+    "  --chunk SIZE               how far apart are the places where parallel decompression can begin; default 512K\n"
     "  -h, --help; -V, --version; -L, --license\n\n"
     "Ends with 0, 1 after an error, 2 after a warning.\n";
 

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-int gz_source_init(struct gz_source *s, struct gz_io *io) {
+int gz_source_init(struct gz_source *s, struct gz_io *io, size_t room) {
     memset(s, 0, sizeof *s);
     s->io = io;
-    s->room = GZ_SOURCE_BYTES;
+    s->room = room;
     s->memory = calloc(1, GZ_SOURCE_BEHIND + s->room);
     s->at = s->memory + GZ_SOURCE_BEHIND;
     return s->memory == NULL ? -ENOMEM : 0;

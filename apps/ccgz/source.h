@@ -6,7 +6,7 @@
 #include "header.h"
 #include "job.h"
 
-enum { GZ_SOURCE_BEHIND = 8, GZ_SOURCE_BYTES = 65536, GZ_SOURCE_MAX = 4 * 65536 };
+enum { GZ_SOURCE_BEHIND = 8, GZ_SOURCE_MAX = 4 * 65536 };
 
 struct gz_source {
     struct gz_io *io;
@@ -19,8 +19,8 @@ struct gz_source {
     const uint8_t *summed; /* up to here; NULL: nobody wants it */
 };
 
-/* All of io from where it is; or only a range of a file. 0, or -ENOMEM. */
-int gz_source_init(struct gz_source *s, struct gz_io *io);
+/* All of io from where it is, so much at a time; or only a range of a file. 0, or -ENOMEM. */
+int gz_source_init(struct gz_source *s, struct gz_io *io, size_t room);
 void gz_source_range(struct gz_source *s, uint64_t from, uint64_t to);
 void gz_source_fini(struct gz_source *s);
 
