@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The index: where in a file inflating can begin. docs/decisions/0010-gzip-index.md says why it is as it is.
+/* The index: where in a file inflating can begin. docs/decisions/0011-gzip-index.md says why it is as it is.
  *
  * A part of a file is one member with data, or several; behind it stands a member without data, whose header has the
  * index in its extra field. Every other program takes that for what it is: nothing. The first header of a part has a

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Decompression to nowhere by ccgz, or by what BENCH_GZIP names, of what pigz has made, by zlib: wall and processor
- * time and peak memory; by the fastest engine; and of what ccgz has made, which has an index. A peer does the first of them,
- * and its figure is for all three. */
+ * time and peak memory; by the fastest engine; and of what ccgz has made, which has an index. A peer does the first of
+ * them, and its figure is for all three. */
 #include "gzip.h"
 
 /* Make a compressed file, unless there is one that is newer than the program and the corpus. */

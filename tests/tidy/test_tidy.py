@@ -114,6 +114,9 @@ CASES = {
           "/* What. Prev: base/a.h */\n"}, ["src/base/a.h:2"]),
         ({"src/base/a.c": LICENCE + "/* What.\n *\n * Prev: base/b.h  Next: base/a.c, base/b.h */\n",
           "src/base/b.h": LICENCE + "int x;\n", "tests/unit/t.c": "int x;\n"}, []),
+        ({"apps/a/a.c": LICENCE + "int x;\n"}, ["apps/a/a.c:1"]),
+        ({"apps/a/a.c": LICENCE + "/* What. Next: a/b.c */\nint x;\n", "apps/a/b.c": LICENCE +
+          "/* What. Prev: a.c */\n"}, ["apps/a/a.c:2"]),
     ],
     "names": [
         ({"include/ccrt/a.h": "CC_API int start(void);\n"}, ["include/ccrt/a.h:1"]),

@@ -204,8 +204,9 @@ def licence_lines(tree):
 
 
 def opening_comments(tree):
-    """Every .c of src/ opens with an essay; Prev: and Next: in openings name files of src/."""
-    for f in tree.c_files("src"):
+    """Every .c of src/ and apps/ opens with an essay; Prev: and Next: name files of src/, or of the app's folder."""
+    for f in tree.c_files("src", "apps"):
+        root = "src" if f.under("src") else f.parent
         essay, line = f.opening
         steps = re.findall(r"\b(Prev|Next):\s+((?:[\w./-]+(?:,\s*)?)+)", essay)
         if f.suffix == ".c":
@@ -216,8 +217,8 @@ def opening_comments(tree):
                 yield f, line, "no Prev: or Next: in the opening comment. Name the files to read before and after."
         for way, names in steps:
             for name in re.split(r",\s*", names.strip(" ,.")):
-                if f"src/{name}" not in tree.by_path:
-                    yield f, line, f"{way}: {name} does not exist. Name a file as seen from src/."
+                if f"{root}/{name}" not in tree.by_path:
+                    yield f, line, f"{way}: {name} does not exist. Name a file as seen from {root}/."
 
 
 def names(tree):
