@@ -45,11 +45,11 @@ def is_shell(path):
 
 
 def compiled(build):
-    """Entries of the compilation database for src/, one a file: a file may be compiled for several targets."""
+    """Entries of the compilation database for src/ and apps/, one a file, which may be compiled for several targets."""
     entries = {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
         path = (Path(entry["directory"]) / entry["file"]).resolve()
-        if path.suffix == ".c" and path.is_relative_to(ROOT / "src"):
+        if path.suffix == ".c" and any(path.is_relative_to(ROOT / folder) for folder in ("src", "apps")):
             entries.setdefault(path.relative_to(ROOT).as_posix(), entry)
     return entries
 
@@ -74,7 +74,8 @@ def commands(build):
             yield "clang-format", path, ["clang-format", "--dry-run", "-Werror", path]
     cppcheck = CPPCHECK + [f"--suppress={name}" for name in CPPCHECK_OFF] + processor()
     for path, entry in sorted(compiled(build).items()):
-        yield "clang-tidy", path, ["clang-tidy", "-p", str(build), "--quiet", path]
+        headers = ["--header-filter=apps/.*"] if path.startswith("apps/") else []  # those of include/ are src's
+        yield "clang-tidy", path, ["clang-tidy", "-p", str(build), "--quiet", *headers, path]
         yield "cppcheck", path, cppcheck + cppcheck_flags(entry) + [path]
     for path in files:
         if is_shell(path):

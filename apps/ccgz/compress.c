@@ -292,7 +292,7 @@ void gz_compress(struct gz_job *job) {
     w.window = 2 * (size_t)w.way->workers + 5;
     w.index = malloc(sizeof *w.index); /* pages of it that are not used cost nothing */
     int rc = w.index == NULL ? -ENOMEM : cc_ordered_create(&w.ordered, w.window);
-    if (rc == 0) rc = cc_chan_create(w.spare, w.window);
+    if (rc == 0) rc = cc_chan_create(w.spare, w.window); /* NOLINT(bugprone-sizeof-expression): of pointers */
     if (rc == 0) rc = cc_chan_create(w.encoders, w.way->workers);
     if (rc == 0) rc = cc_task_spawn(&t, &first, reader, &w);
     if (rc == 0) {

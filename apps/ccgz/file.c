@@ -77,7 +77,7 @@ static void block_signals(sigset_t *old) {
     sigset_t set;
     (void)sigemptyset(&set);
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) (void)sigaddset(&set, signals[i]);
-    (void)sigprocmask(SIG_BLOCK, &set, old);
+    (void)pthread_sigmask(SIG_BLOCK, &set, old);
 }
 
 /* ---- outputs ---- */
@@ -93,7 +93,7 @@ int gz_target_open(struct gz_target *t, const char *path) {
         t->fd = mkostemp(t->temporary, O_CLOEXEC);
         if (t->fd < 0) rc = -errno;
         if (t->fd >= 0) to_remove = t->temporary;
-        (void)sigprocmask(SIG_SETMASK, &old, NULL);
+        (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
     }
     if (rc == 0) return 0;
     free(t->path);
@@ -115,7 +115,7 @@ void gz_target_abandon(struct gz_target *t) {
     block_signals(&old);
     (void)unlink(t->temporary);
     forget(t);
-    (void)sigprocmask(SIG_SETMASK, &old, NULL);
+    (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
 static void copy_attributes(int fd, const struct stat *like) {
@@ -153,6 +153,6 @@ int gz_target_finish(struct gz_target *t, const struct stat *like, bool replace,
         rc = rename_new(t->temporary, t->path);
     if (rc != 0) (void)unlink(t->temporary);
     forget(t);
-    (void)sigprocmask(SIG_SETMASK, &old, NULL);
+    (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
     return rc;
 }

@@ -200,13 +200,14 @@ static bool chunk_init(struct chunk *c, struct work *w) {
 }
 
 static void chunk_fini(struct chunk *c) {
-    const struct gz_engine *engine = c->job == NULL ? NULL : c->job->way->engine;
+    if (c->job == NULL) return; /* it was never begun */
+    const struct gz_engine *engine = c->job->way->engine;
     uint8_t *buffer;
     while (c->spare.ch != NULL && cc_try_recv(c->spare, &buffer) == 0) free(buffer);
     cc_chan_destroy(c->spare);
     cc_chan_destroy(c->pieces);
     if (c->decoder != NULL) (c->whole ? engine->whole_destroy : engine->decoder_destroy)(c->decoder);
-    if (engine != NULL) gz_source_fini(&c->source);
+    gz_source_fini(&c->source);
 }
 
 /* ---- which chunks there are ---- */

@@ -98,7 +98,8 @@ int main(int argc, char **argv) {
     int rc = gz_options_parse(&app.o, argc, argv);
     if (rc >= 0) return rc;
     gz_target_signals();
-    (void)setenv("CC_DEBUG_STALL", "0", 0); /* a large block may take its time */
+    /* A large block may take its time. NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread so far */
+    (void)setenv("CC_DEBUG_STALL", "0", 0);
     if (app.o.file_count == 0) gz_app_stdin(&app);
     for (int i = 0; i < app.o.file_count; i++) process(&app, app.o.files[i]);
     if (app.o.mode == GZ_LIST) gz_app_list_totals(&app);

@@ -146,7 +146,7 @@ static bool read_failed(struct work *w, int64_t rc) {
 
 static bool ended_early(struct work *w) {
     const struct gz_source *s = &w->source;
-    gz_fail(w->job, "unexpected end of file at byte %llu", (unsigned long long)(gz_source_offset(s) + s->bytes));
+    gz_fail(w->job, "unexpected end of file at byte %llu", (unsigned long long)gz_source_offset(s) + s->bytes);
     return false;
 }
 
