@@ -224,8 +224,8 @@ int gz_options_parse(struct gz_options *o, int argc, char **argv) {
     o->way.index = true;
     parse_own_name(o, argv[0]);
     optind = 1;
-    while ((letter = getopt_long(argc, argv, shorts, longs, NULL)) >=
-           0) { /* NOLINT(concurrency-mt-unsafe): one thread */
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread so far */
+    while ((letter = getopt_long(argc, argv, shorts, longs, NULL)) >= 0) {
         int rc = parse_option(o, &said, letter);
         if (rc >= 0) return rc;
     }

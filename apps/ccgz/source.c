@@ -60,7 +60,8 @@ static int grow(struct gz_source *s) {
 
 int64_t gz_source_more(struct gz_source *s) {
     if (s->memory == NULL) return -ENOMEM;
-    const uint8_t *kept = s->at - GZ_SOURCE_BEHIND; /* may be gone back to: not summed yet */
+    const uint8_t *kept =
+        s->memory + ((size_t)(s->at - s->memory) - GZ_SOURCE_BEHIND); /* may be gone back to: not summed yet */
     sum_to(s, kept);
     if (s->summed != NULL) s->summed = s->memory + (s->summed - kept);
     memmove(s->memory, kept, GZ_SOURCE_BEHIND + s->bytes);
