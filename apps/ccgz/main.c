@@ -43,10 +43,11 @@ static void *run(void *arg) {
     return NULL;
 }
 
-/* No more threads than asked for compute, also when tasks wait: it would only cost memory. */
+/* Nothing here blocks a worker but computing, and no more of them are to compute than were asked for: nobody need watch
+ * them. */
 void gz_app_run(struct gz_app *app, struct gz_job *job, struct gz_found *found) {
     const unsigned workers = app->o.way.workers;
-    const cc_runtime_attr attr = {.workers = workers, .max_workers = workers, .name = "ccgz"};
+    const cc_runtime_attr attr = {.workers = workers, .no_monitor = 1, .name = "ccgz"};
     const cc_task_attr task = {.name = "ccgz", .priority = CC_PRIORITY_HIGH};
     struct run r = {.job = job, .found = found};
     cc_task t;
