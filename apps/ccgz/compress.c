@@ -26,6 +26,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { AHEAD = 4, BATCH = 8, VECTORS = 3 * BATCH };
+
 struct work;
 
 struct block {
@@ -53,11 +55,20 @@ struct work {
     encoder_chan encoders;
     bool indexed; /* W: reader, before the first block.  R: all */
     size_t made_blocks, window;
+
+    /* of the reader: blocks that were read and not yet spawned, and how many to read at a time */
+    struct block *ahead[AHEAD];
+    size_t ahead_count, ahead_next, ahead_most;
+
     struct gz_index *index;
 
     /* of the writer: the part so far, and its last chunk */
     uint32_t crc, part_crc;
     uint64_t data_bytes, part_bytes, chunk_made;
+    struct iovec vectors[VECTORS]; /* what is to be written */
+    int vector_count;
+    size_t small_bytes;
+    uint8_t small[512]; /* what of it is in no block */
 };
 
 /* ---- blocks ---- */
@@ -72,8 +83,8 @@ static struct block *block_create(struct work *w) {
     return b;
 }
 
-/* One that nobody uses. NULL: the writer has given up, or there is no memory. */
-static struct block *block_take(struct work *w) {
+/* One that nobody uses. NULL: the writer has given up, or there is no memory; or there is none and it is not to wait. */
+static struct block *block_take(struct work *w, bool waits) {
     struct block *b = NULL;
     int rc = cc_try_recv(w->spare, &b);
     if (rc == -EAGAIN && w->made_blocks < w->window) {
@@ -81,7 +92,7 @@ static struct block *block_take(struct work *w) {
         if (b != NULL) w->made_blocks++;
         if (b != NULL || w->made_blocks < 2) return b; /* with two, one comes back */
     }
-    if (rc == -EAGAIN) rc = cc_recv(w->spare, &b);
+    if (rc == -EAGAIN && waits) rc = cc_recv(w->spare, &b);
     return rc == 0 ? b : NULL;
 }
 
@@ -100,26 +111,47 @@ static void *compress_block(void *arg) {
     return b;
 }
 
-/* The next block of input; `before` is the one before it. NULL: an error, or the writer has given up. */
-static struct block *read_block(struct work *w, const struct block *before) {
-    struct block *b = block_take(w);
-    if (b == NULL) {
-        gz_fail(w->job, "out of memory"); /* or something was said before */
-        return NULL;
+/* Read into as many blocks as are spare, at one go: at first one, so that work begins soon, then more. A pipe is not
+ * waited for longer than one block takes. False: an error, or the writer has given up. */
+static bool read_ahead(struct work *w) {
+    struct iovec v[AHEAD];
+    size_t n = 0, block = w->way->block;
+    for (struct block *b; n < w->ahead_most && (b = block_take(w, n == 0)) != NULL; n++) {
+        w->ahead[n] = b;
+        v[n] = (struct iovec){.iov_base = b->in, .iov_len = block};
     }
+    if (n == 0) {
+        gz_fail(w->job, "out of memory"); /* or something was said before */
+        return false;
+    }
+    w->ahead_next = 0;
+    w->ahead_count = n;
+    if (w->job->in.seekable && w->ahead_most < AHEAD) w->ahead_most *= 2;
+    int64_t got = gz_read_vector(&w->job->in, v, (int)n);
+    if (got < 0) {
+        gz_fail(w->job, "read error: %s", cc_strerror((int)got));
+        return false;
+    }
+    size_t left = (size_t)got;
+    for (size_t i = 0; i < n; i++) {
+        w->ahead[i]->bytes = left < block ? left : block;
+        left -= w->ahead[i]->bytes;
+    }
+    while (w->ahead_count > 1 && w->ahead[w->ahead_count - 1]->bytes == 0) free(w->ahead[--w->ahead_count]);
+    return true;
+}
+
+/* The next block of input, empty at its end; `before` is the one before it. NULL: an error, or the writer has given
+ * up. */
+static struct block *read_block(struct work *w, const struct block *before) {
+    if (w->ahead_next == w->ahead_count && !read_ahead(w)) return NULL;
+    struct block *b = w->ahead[w->ahead_next++];
     b->dictionary = 0;
     if (before != NULL && w->way->engine->dictionary && !w->way->independent && before->bytes >= GZ_WINDOW) {
         b->dictionary = GZ_WINDOW;
         memcpy(b->in - GZ_WINDOW, before->in + before->bytes - GZ_WINDOW, GZ_WINDOW);
     }
-    int64_t got = gz_read_all(&w->job->in, b->in, w->way->block);
-    if (got >= 0) {
-        b->bytes = (size_t)got;
-        return b;
-    }
-    gz_fail(w->job, "read error: %s", cc_strerror((int)got));
-    free(b);
-    return NULL;
+    return b;
 }
 
 /* Where blocks stand in chunks and parts. */
@@ -183,12 +215,27 @@ static void *reader(void *arg) {
 
 /* ---- the writer ---- */
 
-static bool put(struct work *w, const void *from, size_t bytes) {
-    int rc = gz_write(&w->job->out, from, bytes);
-    if (w->indexed) w->part_crc = gz_crc(w->part_crc, from, bytes);
+/* Write what was put. */
+static bool flush(struct work *w) {
+    int rc = gz_write_vector(&w->job->out, w->vectors, w->vector_count);
     if (rc != 0) gz_fail_write(w->job, rc);
-    w->part_bytes += bytes;
+    w->vector_count = 0;
+    w->small_bytes = 0;
     return rc == 0;
+}
+
+/* To be written next. What is in a block is there until the flush; the rest is copied, or written at once. */
+static bool put(struct work *w, const void *from, size_t bytes, bool in_block) {
+    const bool copied = !in_block && bytes <= sizeof w->small;
+    w->part_bytes += bytes;
+    if (w->indexed) w->part_crc = gz_crc(w->part_crc, from, bytes);
+    if ((w->vector_count == VECTORS || (copied && bytes > sizeof w->small - w->small_bytes)) && !flush(w)) return false;
+    if (copied) {
+        from = memcpy(w->small + w->small_bytes, from, bytes);
+        w->small_bytes += bytes;
+    }
+    w->vectors[w->vector_count++] = (struct iovec){.iov_base = (void *)from, .iov_len = bytes};
+    return in_block || copied || flush(w);
 }
 
 /* The header of a part, or of a member in it. */
@@ -206,7 +253,7 @@ static bool put_header(struct work *w, bool first) {
     if (marked) {
         gz_index_begin(w->index, kind, w->way->chunk);
     }
-    bool good = put(w, header, n);
+    bool good = put(w, header, n, false);
     if (header != small) free(header);
     return good;
 }
@@ -220,7 +267,7 @@ static bool put_index(struct work *w, bool more) {
     w->index->part_bytes = w->part_bytes;
     w->index->part_crc = w->part_crc;
     w->index->more = more;
-    bool good = put(w, text, gz_index_make(w->index, text));
+    bool good = put(w, text, gz_index_make(w->index, text), false);
     free(text);
     return good;
 }
@@ -245,9 +292,9 @@ static bool put_block(struct work *w, const struct block *b) {
     w->data_bytes += b->bytes;
     w->chunk_made += b->made;
     if (w->indexed) w->index->data_bytes += b->bytes;
-    if (!put(w, b->out, b->made)) return false;
+    if (!put(w, b->out, b->made, true)) return false;
     gz_trailer_make(trailer, w->crc, w->data_bytes);
-    if ((b->last || members) && !put(w, trailer, sizeof trailer)) return false;
+    if ((b->last || members) && !put(w, trailer, sizeof trailer, false)) return false;
     if (members) w->chunk_made += sizeof trailer;
     if (b->ends_chunk) {
         if (w->indexed) gz_index_add(w->index, w->chunk_made);
@@ -259,16 +306,23 @@ static bool put_block(struct work *w, const struct block *b) {
     return !w->indexed || put_index(w, !b->ends);
 }
 
+/* What is there is written at one go. */
 static void writer(struct work *w) {
     void *result;
     bool good = true;
     while (cc_ordered_recv(w->ordered, &result) == 0) {
-        struct block *b = result;
-        uint64_t bytes = b->bytes;
-        if (good) good = put_block(w, b);
+        struct block *batch[BATCH];
+        size_t n = 0;
+        do batch[n++] = result;
+        while (n < BATCH && cc_ordered_try_recv(w->ordered, &result) == 0);
+        for (size_t i = 0; i < n && good; i++) good = put_block(w, batch[i]);
+        if (good) good = flush(w);
         if (!good) cc_chan_close(w->spare);
-        if (cc_send(w->spare, b) != 0) free(b);
-        if (good) gz_progress_add(w->job->progress, bytes);
+        for (size_t i = 0; i < n; i++) {
+            uint64_t bytes = batch[i]->bytes;
+            if (cc_send(w->spare, batch[i]) != 0) free(batch[i]);
+            if (good) gz_progress_add(w->job->progress, bytes);
+        }
     }
 }
 
@@ -277,6 +331,7 @@ static void writer(struct work *w) {
 static void release(struct work *w) {
     struct block *b;
     void *encoder;
+    while (w->ahead_next < w->ahead_count) free(w->ahead[w->ahead_next++]);
     while (w->spare.ch != NULL && cc_try_recv(w->spare, &b) == 0) free(b);
     while (w->encoders.ch != NULL && cc_try_recv(w->encoders, &encoder) == 0) w->way->engine->encoder_destroy(encoder);
     cc_chan_destroy(w->spare);
@@ -289,6 +344,7 @@ void gz_compress(struct gz_job *job) {
     struct work w = {.job = job, .way = job->way};
     const cc_task_attr first = {.name = "reader", .priority = CC_PRIORITY_HIGH};
     cc_task t;
+    w.ahead_most = 1;
     w.window = 2 * (size_t)w.way->workers + 5;
     w.index = malloc(sizeof *w.index); /* pages of it that are not used cost nothing */
     int rc = w.index == NULL ? -ENOMEM : cc_ordered_create(&w.ordered, w.window);

@@ -295,13 +295,18 @@ static int next_chunk(struct work *w, struct chunk *c) {
 
 /* ---- writing ---- */
 
-static bool write_piece(struct work *w, const struct piece *p) {
-    int rc = gz_write(&w->job->out, p->data, p->bytes);
+/* Write pieces at one go. */
+static bool write_pieces(struct work *w, const struct piece *p, size_t n) {
+    struct iovec v[BUFFERS];
+    for (size_t i = 0; i < n; i++) {
+        v[i] = (struct iovec){.iov_base = p[i].data, .iov_len = p[i].bytes};
+        w->crc = gz_crc_join(w->crc, p[i].crc, p[i].bytes);
+        w->all_crc = gz_crc_join(w->all_crc, p[i].crc, p[i].bytes);
+        w->member_bytes += p[i].bytes;
+        w->found->data_bytes += p[i].bytes;
+    }
+    int rc = gz_write_vector(&w->job->out, v, (int)n);
     if (rc != 0) gz_fail_write(w->job, rc);
-    w->crc = gz_crc_join(w->crc, p->crc, p->bytes);
-    w->all_crc = gz_crc_join(w->all_crc, p->crc, p->bytes);
-    w->member_bytes += p->bytes;
-    w->found->data_bytes += p->bytes;
     return rc == 0;
 }
 
@@ -316,19 +321,26 @@ static bool end_member(struct work *w, const uint8_t trailer[GZ_TRAILER]) {
 
 /* Receive all of a chunk, and write it while things are good. Whether they still are. */
 static bool drain(struct work *w, struct chunk *c, bool good) {
-    struct piece p;
-    while (cc_recv(c->pieces, &p) == 0 && p.data != NULL) {
-        if (good) good = write_piece(w, &p);
-        if (c->whole || cc_send(c->spare, p.data) != 0) free(p.data);
+    struct piece over = {.data = NULL};
+    for (bool ended = false; !ended;) {
+        struct piece p[BUFFERS];
+        size_t n = 0;
+        int rc = cc_recv(c->pieces, &p[0]);
+        while (rc == 0 && p[n].data != NULL && ++n < BUFFERS) rc = cc_try_recv(c->pieces, &p[n]);
+        ended = rc == 0 && n < BUFFERS;
+        if (ended) over = p[n];
+        if (good && n > 0) good = write_pieces(w, p, n);
+        for (size_t i = 0; i < n; i++)
+            if (c->whole || cc_send(c->spare, p[i].data) != 0) free(p[i].data);
     }
     (void)cc_task_join(c->task, NULL);
     c->busy = false;
-    if (!good || !p.good) return false;
+    if (!good || !over.good) return false;
     gz_progress_add(w->job->progress, c->to - c->from);
-    w->part_crc = gz_crc_join(w->part_crc, p.packed_crc, c->to - c->from);
+    w->part_crc = gz_crc_join(w->part_crc, over.packed_crc, c->to - c->from);
     if (c->ends_part && w->part_crc != c->part_crc) return false;
     if (c->ends_part) w->part_crc = 0;
-    return c->last ? end_member(w, p.trailer) : true;
+    return c->last ? end_member(w, over.trailer) : true;
 }
 
 static bool begin_chunk(struct work *w, struct chunk *c) {

@@ -4,7 +4,8 @@
  * All calls go to threads that are there for that: a pipe may keep its reader for hours, and even a file whose pages
  * are in memory is better read so. It takes 24 us for 128 KiB instead of 6, but the workers go on computing: read in
  * place, and marked as blocking, such calls were found to last whenever the machine was busy, more workers came and
- * went, and compression took a tenth more time.
+ * went, and compression took a tenth more time. A task that comes back from such a call has to wait until some worker
+ * has compressed its block: so as much as there is goes with one call.
  *
  * Next: engine.h */
 #include "job.h"
@@ -76,74 +77,88 @@ void gz_io_init(struct gz_io *io, int fd) {
     io->size = st.st_size > at ? (uint64_t)(st.st_size - at) : 0;
 }
 
-/* One call of the system, on this thread or another. */
+/* Calls of the system until all is read or written, or the input ends; on another thread. */
 struct call {
-    enum { READ, READ_AT, WRITE } kind;
+    ssize_t (*fn)(const struct call *c);
     int fd;
-    void *to;
-    const void *from;
-    size_t bytes;
-    off_t at;
-    ssize_t done; /* or a negative errno */
+    struct iovec *v;
+    int count;
+    bool once;     /* what one call does is enough */
+    off_t at;      /* for READ_AT */
+    uint64_t done; /* bytes */
+    int code;      /* 0, or a negative errno */
 };
 
-static int make_call(void *arg) {
+static ssize_t call_read(const struct call *c) {
+    return readv(c->fd, c->v, c->count);
+}
+
+static ssize_t call_read_at(const struct call *c) {
+    return preadv(c->fd, c->v, c->count, c->at + (off_t)c->done);
+}
+
+static ssize_t call_write(const struct call *c) {
+    return writev(c->fd, c->v, c->count);
+}
+
+/* So many bytes are done. */
+static void advance(struct call *c, size_t bytes) {
+    c->done += bytes;
+    for (; c->count > 0 && bytes >= c->v->iov_len; c->v++, c->count--) bytes -= c->v->iov_len;
+    if (c->count == 0) return;
+    c->v->iov_base = (uint8_t *)c->v->iov_base + bytes;
+    c->v->iov_len -= bytes;
+}
+
+static int make_calls(void *arg) {
     struct call *c = arg;
-    do {
-        c->done = c->kind == READ      ? read(c->fd, c->to, c->bytes)
-                  : c->kind == READ_AT ? pread(c->fd, c->to, c->bytes, c->at)
-                                       : write(c->fd, c->from, c->bytes);
-    } while (c->done < 0 && errno == EINTR);
-    if (c->done < 0) c->done = -errno;
+    advance(c, 0); /* empty ones are no end of the input */
+    while (c->count > 0) {
+        ssize_t n = c->fn(c);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) c->code = -errno;
+        if (n <= 0) break;
+        advance(c, (size_t)n);
+        if (c->once) break;
+    }
     return 0;
 }
 
-static ssize_t call(const struct gz_io *io, struct call *c) {
+static int64_t call(const struct gz_io *io, struct call *c) {
     c->fd = io->fd;
-    (void)cc_blocking(make_call, c);
-    return c->done;
+    (void)cc_blocking(make_calls, c);
+    return c->code != 0 ? c->code : (int64_t)c->done;
 }
 
-int64_t gz_read_some(struct gz_io *io, void *to, size_t bytes) {
-    struct call c = {.kind = READ, .to = to, .bytes = bytes};
-    ssize_t done = call(io, &c);
+int64_t gz_read_vector(struct gz_io *io, struct iovec *v, int count) {
+    struct call c = {.fn = call_read, .v = v, .count = count};
+    int64_t done = call(io, &c);
     if (done > 0) io->done += (uint64_t)done;
     return done;
 }
 
-int64_t gz_read_all(struct gz_io *io, void *to, size_t bytes) {
-    size_t got = 0;
-    while (got < bytes) {
-        int64_t done = gz_read_some(io, (uint8_t *)to + got, bytes - got);
-        if (done < 0) return done;
-        if (done == 0) break;
-        got += (size_t)done;
-    }
-    return (int64_t)got;
+int64_t gz_read_some(struct gz_io *io, void *to, size_t bytes) {
+    struct iovec v = {.iov_base = to, .iov_len = bytes};
+    struct call c = {.fn = call_read, .v = &v, .count = 1, .once = true};
+    int64_t done = call(io, &c);
+    if (done > 0) io->done += (uint64_t)done;
+    return done;
 }
 
 int64_t gz_read_at(struct gz_io *io, uint64_t offset, void *to, size_t bytes) {
-    size_t got = 0;
-    while (got < bytes) {
-        struct call c = {
-            .kind = READ_AT, .to = (uint8_t *)to + got, .bytes = bytes - got, .at = (off_t)(io->start + offset + got)};
-        ssize_t done = call(io, &c);
-        if (done < 0) return done;
-        if (done == 0) break;
-        got += (size_t)done;
-    }
-    return (int64_t)got;
+    struct iovec v = {.iov_base = to, .iov_len = bytes};
+    struct call c = {.fn = call_read_at, .v = &v, .count = 1, .at = (off_t)(io->start + offset)};
+    return call(io, &c);
+}
+
+int gz_write_vector(struct gz_io *io, struct iovec *v, int count) {
+    struct call c = {.fn = call_write, .v = v, .count = count};
+    for (int i = 0; i < count; i++) io->done += v[i].iov_len;
+    int64_t done = io->fd < 0 ? 0 : call(io, &c);
+    return done < 0 ? (int)done : 0;
 }
 
 int gz_write(struct gz_io *io, const void *from, size_t bytes) {
-    const uint8_t *p = from;
-    io->done += bytes;
-    while (bytes > 0 && io->fd >= 0) {
-        struct call c = {.kind = WRITE, .from = p, .bytes = bytes};
-        ssize_t done = call(io, &c);
-        if (done < 0) return (int)done;
-        p += done;
-        bytes -= (size_t)done;
-    }
-    return 0;
+    struct iovec v = {.iov_base = (void *)from, .iov_len = bytes}; /* it is not written to */
+    return gz_write_vector(io, &v, 1);
 }

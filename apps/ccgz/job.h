@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 /* What gzip's exit codes mean. */
 enum { GZ_OK = 0, GZ_ERROR = 1, GZ_WARNING = 2 };
@@ -66,12 +67,16 @@ int gz_status(struct gz_job *job);
 /* Say what fd is. */
 void gz_io_init(struct gz_io *io, int fd);
 
-/* Read into a buffer until it is full or the input ends; or once, what is there. The count, or a negative errno. */
-int64_t gz_read_all(struct gz_io *io, void *to, size_t bytes);
+/* Read what is there. How much, 0 at the end, or a negative errno. */
 int64_t gz_read_some(struct gz_io *io, void *to, size_t bytes);
 /* Read at an offset from the start, until the buffer is full or the file ends; moves nothing. */
 int64_t gz_read_at(struct gz_io *io, uint64_t offset, void *to, size_t bytes);
 /* Write all. 0, or a negative errno. */
 int gz_write(struct gz_io *io, const void *from, size_t bytes);
+
+/* The same with several buffers at one go; reading until all are full, or the input ends. Who must wait for a worker
+ * after each call waits only once. The vectors are changed. */
+int64_t gz_read_vector(struct gz_io *io, struct iovec *v, int count);
+int gz_write_vector(struct gz_io *io, struct iovec *v, int count);
 
 #endif /* CCGZ_JOB_H */
