@@ -363,9 +363,7 @@ static bool inflate_all(struct work *w) {
 
 int gz_inflate_indexed(struct gz_job *job, struct gz_found *found, uint32_t *written_crc) {
     struct work w = {.job = job, .found = found, .whole = job->way->engine->whole};
-    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    w.chunk_count = job->way->workers < (unsigned long)cpus || cpus < 1 ? job->way->workers : (size_t)cpus;
-    w.chunk_count++; /* one is written */
+    w.chunk_count = (size_t)job->way->workers + 1; /* one is written */
     w.index = malloc(sizeof *w.index);
     w.header = malloc(sizeof *w.header);
     w.chunks = calloc(w.chunk_count, sizeof *w.chunks);
