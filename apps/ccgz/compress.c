@@ -83,7 +83,7 @@ static struct block *block_create(struct work *w) {
     return b;
 }
 
-/* One that nobody uses. NULL: the writer has given up, or there is no memory; or there is none and it is not to wait. */
+/* One that nobody uses. NULL: the writer has given up, there is no memory, or there is none and it is not to wait. */
 static struct block *block_take(struct work *w, bool waits) {
     struct block *b = NULL;
     int rc = cc_try_recv(w->spare, &b);

@@ -213,6 +213,15 @@ static void to_file(struct file *f) {
     free(made);
 }
 
+/* Compressed data is not for terminals, unless one insists. */
+static bool is_terminal(struct gz_app *app, int fd) {
+    if (app->o.force || !isatty(fd)) return false;
+    const bool out = fd == STDOUT_FILENO;
+    (void)gz_app_say(app, GZ_ERROR, out ? "standard output" : "standard input",
+                     "compressed data not %s a terminal; -f does it all the same", out ? "written to" : "read from");
+    return true;
+}
+
 /* To standard output, or nowhere. */
 static void to_stream(struct file *f) {
     const struct gz_options *o = &f->app->o;
@@ -220,6 +229,7 @@ static void to_stream(struct file *f) {
         gz_app_list(f->app, &f->job, f->path, &f->st);
         return;
     }
+    if (o->mode == GZ_COMPRESS && is_terminal(f->app, STDOUT_FILENO)) return;
     if (o->mode != GZ_TEST) gz_io_init(&f->job.out, STDOUT_FILENO);
     if (run(f)) report(f, NULL);
 }
@@ -255,15 +265,8 @@ void gz_app_file(struct gz_app *app, const char *path) {
 }
 
 void gz_app_stdin(struct gz_app *app) {
-    const struct gz_options *o = &app->o;
     struct file f;
-    const bool packs = o->mode == GZ_COMPRESS;
-    if (!o->force && o->mode != GZ_LIST && isatty(packs ? STDOUT_FILENO : STDIN_FILENO)) {
-        (void)gz_app_say(app, GZ_ERROR, packs ? "standard output" : "standard input",
-                         "compressed data not %s a terminal; -f does it all the same",
-                         packs ? "written to" : "read from");
-        return;
-    }
+    if (app->o.mode != GZ_COMPRESS && is_terminal(app, STDIN_FILENO)) return;
     if (file_init(&f, app)) {
         f.path = strdup("stdin");
         gz_io_init(&f.job.in, STDIN_FILENO);

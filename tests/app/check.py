@@ -463,6 +463,10 @@ def on_terminal(*words, answer=None, wait=30):
 def case_terminal():
     code, shown = on_terminal()
     need(code == 1 and "terminal" in shown, f"compressed to a terminal: {shown}")
+    write("file")
+    code, shown = on_terminal("-c", "file")
+    need(code == 1 and "terminal" in shown, f"compressed to a terminal: {shown}")
+    need(on_terminal("-cf", "file")[0] == 0, "-f does not force it")
     code, shown = on_terminal("-d")
     need(code == 1 and "terminal" in shown, f"compressed from a terminal: {shown}")
     for answer, code, left in ((b"n\n", 2, b"old"), (b"y\n", 0, None)):
