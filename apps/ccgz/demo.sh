@@ -54,4 +54,4 @@ echo "ccgz, gzip on ccrt: $megabytes MB of programs and libraries, there and bac
 : >"$work/data"
 fill "$work/data"
 try ccgz "$ccgz"
-if command -v pigz >/dev/null; then try pigz pigz; else echo "       (pigz is not installed: nothing to compare with)"; fi
+if command -v pigz >/dev/null; then try pigz pigz; else echo "       pigz is not installed: nothing to compare with"; fi
