@@ -21,6 +21,8 @@
 #include "ccrt/defs.h"
 #include "ccrt/error.h"
 #include "ccrt/external.h"
+#include "ccrt/fork.h"
+#include "ccrt/job.h"
 #include "ccrt/lambda.h"
 #include "ccrt/local.h"
 #include "ccrt/main.h"

@@ -16,6 +16,7 @@
 #ifndef CCRT_ASYNC_H
 #define CCRT_ASYNC_H
 
+#include "fork.h"
 #include "scope.h"
 
 CC_BEGIN_DECLS
@@ -79,7 +80,7 @@ CC_END_DECLS
 #define CC_PRIV_ARG(p) CC_PRIV_ARG_ p
 #define CC_PRIV_ARG_(type, id) cc_a->id
 #define CC_PRIV_SET(p) CC_PRIV_SET_ p
-#define CC_PRIV_SET_(type, id) cc_v.id = id;
+#define CC_PRIV_SET_(type, id) cc_v->id = id;
 
 #define CC_PRIV_UNUSED __attribute__((unused))
 
@@ -102,13 +103,15 @@ CC_END_DECLS
 
 #define CC_TASK(...) CC_PRIV_CAT(CC_PRIV_TASK_, CC_PRIV_SOME(__VA_ARGS__))(__VA_ARGS__)
 #define CC_PRIV_TASK_0(name)                                                                                           \
-    CC_PRIV_TASK(name, char cc_none;, (void), (), cc_v.cc_none = 0;, (const cc_site *cc_at, cc_nursery *cc_n))
+    CC_PRIV_TASK(name, char cc_none;, (void), (), cc_v->cc_none = 0;                                                   \
+                 , (const cc_site *cc_at, cc_nursery *cc_n), (struct name##_cc_forked * cc_k))
 #define CC_PRIV_TASK_MANY(name, ...) CC_PRIV_TOO_MANY(int, name)
 #define CC_PRIV_TASK_N(name, ...)                                                                                      \
     CC_PRIV_TASK(name, CC_PRIV_EACH(CC_PRIV_FIELD, __VA_ARGS__), (CC_PRIV_LIST(CC_PRIV_PARAM, __VA_ARGS__)),           \
                  (CC_PRIV_LIST(CC_PRIV_ARG, __VA_ARGS__)), CC_PRIV_EACH(CC_PRIV_SET, __VA_ARGS__),                     \
-                 (const cc_site *cc_at, cc_nursery *cc_n, CC_PRIV_LIST(CC_PRIV_PARAM, __VA_ARGS__)))
-#define CC_PRIV_TASK(name, FIELDS, PARAMS, ARGS, SETS, GO)                                                             \
+                 (const cc_site *cc_at, cc_nursery *cc_n, CC_PRIV_LIST(CC_PRIV_PARAM, __VA_ARGS__)),                   \
+                 (struct name##_cc_forked * cc_k, CC_PRIV_LIST(CC_PRIV_PARAM, __VA_ARGS__)))
+#define CC_PRIV_TASK(name, FIELDS, PARAMS, ARGS, SETS, GO, FORK)                                                       \
     struct name##_cc_args {                                                                                            \
         FIELDS                                                                                                         \
     };                                                                                                                 \
@@ -119,15 +122,16 @@ CC_END_DECLS
         return name ARGS;                                                                                              \
     }                                                                                                                  \
     CC_PRIV_UNUSED static inline int name##_cc_go GO {                                                                 \
-        struct name##_cc_args cc_v;                                                                                    \
+        struct name##_cc_args cc_s, *cc_v = &cc_s;                                                                     \
         CC_PRIV_BYTES(struct name##_cc_args);                                                                          \
-        SETS return cc_nursery_spawn(cc_n, name##_cc_run, &cc_v, sizeof cc_v, cc_at);                                  \
+        SETS return cc_nursery_spawn(cc_n, name##_cc_run, &cc_s, sizeof cc_s, cc_at);                                  \
     }                                                                                                                  \
     typedef struct name##_cc_args name##_cc_packed;                                                                    \
     CC_PRIV_UNUSED static inline name##_cc_packed name##_cc_pack PARAMS {                                              \
-        name##_cc_packed cc_v;                                                                                         \
-        SETS return cc_v;                                                                                              \
+        name##_cc_packed cc_s, *cc_v = &cc_s;                                                                          \
+        SETS return cc_s;                                                                                              \
     }                                                                                                                  \
+    CC_PRIV_FORKABLE(int, name, ARGS, SETS, FORK)                                                                      \
     static int name PARAMS
 
 /* Spawn a CC_TASK: cc_spawn(n, name, arguments...). Returns as cc_nursery_spawn. */
@@ -156,14 +160,16 @@ CC_END_DECLS
 
 #define CC_ASYNC(R, ...) CC_PRIV_CAT(CC_PRIV_ASYNC_, CC_PRIV_SOME(__VA_ARGS__))(R, __VA_ARGS__)
 #define CC_PRIV_ASYNC_0(R, name)                                                                                       \
-    CC_PRIV_ASYNC(R, name, , (void), (), , (const cc_site *cc_at, cc_nursery *cc_n, cc_priv_result *cc_f, R *cc_r))
+    CC_PRIV_ASYNC(R, name, , (void), (), , (const cc_site *cc_at, cc_nursery *cc_n, cc_priv_result *cc_f, R *cc_r),    \
+                  (struct name##_cc_forked * cc_k))
 #define CC_PRIV_ASYNC_MANY(R, name, ...) CC_PRIV_TOO_MANY(R, name)
 #define CC_PRIV_ASYNC_N(R, name, ...)                                                                                  \
     CC_PRIV_ASYNC(R, name, CC_PRIV_EACH(CC_PRIV_FIELD, __VA_ARGS__), (CC_PRIV_LIST(CC_PRIV_PARAM, __VA_ARGS__)),       \
                   (CC_PRIV_LIST(CC_PRIV_ARG, __VA_ARGS__)), CC_PRIV_EACH(CC_PRIV_SET, __VA_ARGS__),                    \
                   (const cc_site *cc_at, cc_nursery *cc_n, cc_priv_result *cc_f, R *cc_r,                              \
-                   CC_PRIV_LIST(CC_PRIV_PARAM, __VA_ARGS__)))
-#define CC_PRIV_ASYNC(R, name, FIELDS, PARAMS, ARGS, SETS, GO)                                                         \
+                   CC_PRIV_LIST(CC_PRIV_PARAM, __VA_ARGS__)),                                                          \
+                  (struct name##_cc_forked * cc_k, CC_PRIV_LIST(CC_PRIV_PARAM, __VA_ARGS__)))
+#define CC_PRIV_ASYNC(R, name, FIELDS, PARAMS, ARGS, SETS, GO, FORK)                                                   \
     struct name##_cc_args {                                                                                            \
         R *cc_ret;                                                                                                     \
         FIELDS                                                                                                         \
@@ -175,12 +181,13 @@ CC_END_DECLS
         return 0;                                                                                                      \
     }                                                                                                                  \
     CC_PRIV_UNUSED static inline int name##_cc_go GO {                                                                 \
-        struct name##_cc_args cc_v;                                                                                    \
-        cc_v.cc_ret = cc_r;                                                                                            \
+        struct name##_cc_args cc_s, *cc_v = &cc_s;                                                                     \
+        cc_v->cc_ret = cc_r;                                                                                           \
         CC_PRIV_ZERO(R, cc_r);                                                                                         \
         CC_PRIV_BYTES(struct name##_cc_args);                                                                          \
-        SETS return cc_priv_async(cc_n, cc_f, name##_cc_run, &cc_v, sizeof cc_v, cc_at);                               \
+        SETS return cc_priv_async(cc_n, cc_f, name##_cc_run, &cc_s, sizeof cc_s, cc_at);                               \
     }                                                                                                                  \
+    CC_PRIV_FORKABLE(R, name, ARGS, SETS, FORK)                                                                        \
     static R name PARAMS
 
 /* NOLINTEND(bugprone-macro-parentheses) */

@@ -31,6 +31,9 @@ struct cc__fiber {
     uint64_t serial;  /* "fiber 7" in reports; 0: a root */
     const char *name; /* or NULL; borrowed from the layer above */
 
+    struct cc__frame *frame;    /* memory that its task got for as long as it lasts; or NULL */
+    struct cc_priv_fork *forks; /* of its task, that are not in a worker's deque; or NULL */
+
     uintptr_t waits_for; /* for reports: the node of the wait it was left for last, or CC__WAITS_FLAG and a flag */
     int64_t since_ns;    /* and about when that was */
 

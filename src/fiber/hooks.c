@@ -22,6 +22,7 @@
 extern WEAK void __sanitizer_start_switch_fiber(void **fake, const void *lo, size_t bytes);
 extern WEAK void __sanitizer_finish_switch_fiber(void *fake, const void **from_lo, size_t *from_bytes);
 extern WEAK void __asan_unpoison_memory_region(void const volatile *at, size_t bytes);
+extern WEAK void __asan_poison_memory_region(void const volatile *at, size_t bytes);
 extern WEAK void *__tsan_get_current_fiber(void);
 extern WEAK void *__tsan_create_fiber(unsigned flags);
 extern WEAK void __tsan_destroy_fiber(void *fiber);
@@ -49,6 +50,14 @@ unsigned cc__hooks_present(void) {
         cc__store_relaxed(&cached, mask);
     }
     return mask & ~(1u << 31);
+}
+
+void cc__hooks_poison(const void *at, size_t bytes) {
+    if (&__asan_poison_memory_region != NULL) __asan_poison_memory_region(at, bytes);
+}
+
+void cc__hooks_unpoison(const void *at, size_t bytes) {
+    if (&__asan_unpoison_memory_region != NULL) __asan_unpoison_memory_region(at, bytes);
 }
 
 /* The control words of a fiber that has not run yet: it begins with those in force around it. */

@@ -76,6 +76,10 @@ void cc__hooks_abandon(struct cc__fiber *f);
 #define CC__HOOKS_UNCHECKED __attribute__((no_sanitize("address"), no_sanitize("thread")))
 void cc__hooks_checks(bool on);
 
+/* ASan: memory that is not to be touched, and may be again. */
+void cc__hooks_poison(const void *at, size_t bytes);
+void cc__hooks_unpoison(const void *at, size_t bytes);
+
 /* LSan: mapped memory that may hold the only pointers to what was allocated. */
 void cc__hooks_memory(const void *at, size_t bytes);
 void cc__hooks_memory_gone(const void *at, size_t bytes); /* it was not for good after all */

@@ -8,6 +8,7 @@
 #include "runtime.h"
 
 #include "../fiber/hooks.h"
+#include "../plat/barrier.h"
 #include "../plat/clock.h"
 #include "../plat/futex.h"
 #include "../plat/vm.h"
@@ -129,6 +130,7 @@ int cc_runtime_create(cc_runtime **out, const cc_runtime_attr *attr) {
     int rc = out == NULL ? -EINVAL : cc__options(&o, attr);
     if (rc != 0) return rc;
     cc__thread_at_fork(in_child);
+    cc__barrier_prepare(); /* before there are threads */
     cc_runtime *rt = aligned_zeroed(sizeof *rt);
     if (rt == NULL) return -ENOMEM;
     cc__account_begin(rt);
@@ -200,6 +202,7 @@ void cc_runtime_stats_get(const cc_runtime *rt, cc_runtime_stats *out) {
         out->woken += cc__load_relaxed(&w->count.woken);
         out->stolen += cc__load_relaxed(&w->count.stolen);
         out->queued_local += ring_length(&w->begun) + ring_length(&w->fresh) + (cc__load_relaxed(&w->lifo) != NULL);
+        out->queued_local += cc__load_relaxed(&w->jobs.length);
     }
     out->queued_global = cc__inject_length(&core->inject);
     out->workers_idle = (unsigned)cc__bits_count(&core->idle);

@@ -32,7 +32,8 @@
 
 /* Whether the deadline that passed is the task's own scope's, not the one its nursery inherited. */
 static bool deadline_is_own(const struct cc__task *self, int64_t now) {
-    const cc_priv_scope *base = self->nursery == NULL ? NULL : &self->nursery->priv_scope;
+    const struct cc_nursery *home = self->is_fork ? self->home : self->nursery;
+    const cc_priv_scope *base = home == NULL ? NULL : &home->priv_scope;
     if (base == NULL || base->deadline_ns > now) return true;
     for (const cc_priv_scope *s = self->scope; s != NULL && s != base; s = s->up)
         if (s->kind == CC__SCOPE_SHIELD) return true; /* the inherited one does not reach in here */

@@ -3,7 +3,7 @@
  * how long to spin, what time it is. One place, so that a mode that runs everything on one thread by a seed can replace
  * them without a change elsewhere.
  *
- * Prev: sched/sched.h  Next: sched/events.h */
+ * Prev: sched/sched.h  Next: sched/forks.h */
 #ifndef CC__SCHED_CHOICE_H
 #define CC__SCHED_CHOICE_H
 

@@ -109,7 +109,9 @@ static bool give_away(struct cc__worker *w) {
     if (t != NULL) t = cc__xchg_acq_rel(&w->lifo, NULL); /* [RQ3] acquire: a thief may have been quicker; then NULL */
     if (t != NULL) cc__inject_push(inject, t);
     bool begun = give_ring(w, &w->begun, CC__LANE_BEGUN), fresh = give_ring(w, &w->fresh, CC_PRIORITY_NORMAL);
-    return next != NULL || t != NULL || begun || fresh;
+    bool jobs = false;
+    for (struct cc__task *j; cc__jobs_any(w) && (j = cc__jobs_pop(w)) != NULL; jobs = true) cc__inject_push(inject, j);
+    return next != NULL || t != NULL || begun || fresh || jobs;
 }
 
 static bool steps_down(struct cc__worker *w) {

@@ -103,6 +103,7 @@ void cc__idle_notify_worker(struct cc__worker *w) {
 
 void cc__idle_blocks(struct cc__worker *w) {
     struct cc__runtime *rt = w->runtime;
+    if (cc__forks_own_any(&w->forks)) cc__forks_open(w);
     if (!cc__steal_visible(w)) return;
     if (cc__bits_find(&rt->idle, 0) != CC__BITS_NONE)
         notify(rt);

@@ -19,6 +19,7 @@
 static inline void cc__run_leave(struct cc__worker *w, enum cc__left left, uintptr_t waits_for) {
     cc__waitlist_none_held("PARK-UNDER-LOCK");
     if (CC__UNLIKELY(w->over != NULL)) cc__finish_tell(w);
+    if (CC__UNLIKELY(cc__forks_own_any(&w->forks))) cc__forks_flush(w);
     struct cc__task *self = cc__load_relaxed(&w->current), *next = cc__worker_pick(w);
     if (next == NULL && left == CC__LEFT_YIELDING && !w->retiring) return; /* nobody else wants to run */
     struct cc__fiber *from = cc__fiber_current(), *to = cc__run_next_fiber(w, next);

@@ -47,6 +47,7 @@ enum {
     TICK_NS = 250000,      /* between two looks at what is stuck, and how long that takes */
     WAITING_NS = 5000000,  /* at most, while tasks wait */
     QUIET_NS = 10000000,   /* at most, while none does */
+    FORKS_STILL = 6,       /* looks at forks that have not changed */
     LINGER_NS = 50000000,  /* all idle for so long: it sleeps */
     GRACE_NS = 1000000000, /* and when it has slept for so long, it looks whether that is a deadlock */
     CALM_NS = 10000000     /* no worker computes for long since then: those that were started for that are too many */
@@ -123,6 +124,17 @@ static void watch(struct cc__worker *w, int64_t now) {
     seen->named = seen->named || hog;
 }
 
+/* Whether its task has forks and has not touched them for long: it is not about to. (One that forks and joins all the
+ * while is found at the same place now and then, by chance.) */
+static bool forks_wait(struct cc__worker *w) {
+    struct cc__watch *seen = &w->watch;
+    const void *head = cc__load_relaxed(cc__forks_head(&w->forks));
+    bool still = cc__forks_any(&w->forks) && head == seen->forks_head;
+    seen->forks_still = still ? seen->forks_still + 1 : 0;
+    seen->forks_head = head;
+    return seen->forks_still >= FORKS_STILL;
+}
+
 static void survey_worker(struct cc__runtime *rt, unsigned i, int64_t *now, struct survey *s) {
     struct cc__worker *w = &rt->workers[i];
     bool away = cc__load_acquire(&w->place) != CC__PLACE_RUNNING; /* [MN1] */
@@ -143,6 +155,7 @@ static void survey_worker(struct cc__runtime *rt, unsigned i, int64_t *now, stru
     }
     if (stuck || away) cc__worker_expire(&w->timers, now);
     if (stuck && cc__steal_share(w)) s->waiting = true;
+    if (stuck && (forks_wait(w) || blocked) && !rt->no_stealing && cc__forks_share(w)) s->waiting = true;
     if (!away && cc__bits_test(&rt->idle, i)) return; /* one of the sleepers wakes for its timers */
     int64_t next = cc__load_relaxed(&w->timers.next_ns);
     if (next < s->timer_ns) s->timer_ns = next;

@@ -118,9 +118,12 @@ static void fiber_main(void *arg) {
         t->value = t->fn(t->value);
         if (CC__UNLIKELY(t->has_locals)) cc__locals_end(t);
         w = cc__worker_current(); /* it may have moved */
+        if (CC__UNLIKELY(f->frame != NULL)) cc__frame_end(f);
+        if (CC__UNLIKELY(f->forks != NULL || cc__forks_own_any(&w->forks))) cc__forks_forgotten();
         cc__finish(w, t);
         next = cc__worker_pick(w);
-        if (w->over != NULL && (next == NULL || next->fiber != NULL || next->nursery != w->over)) cc__finish_tell(w);
+        if (w->over != NULL && (next == NULL || next->fiber != NULL || next->nursery != w->over || next->is_fork))
+            cc__finish_tell(w);
         cc__store_relaxed(&w->current, next);
         w->budget = BUDGET;
     } while (next != NULL && next->fiber == NULL && next->stack_class == cc__stack_class(f->bytes));

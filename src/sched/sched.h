@@ -18,6 +18,7 @@
  *     finish.c  the end of a task, and joining it
  *     cancel.c  cancellation and deadlines, as a waiter sees them
  *     choice.h  every choice that is not determined
+ *     forks.h   a worker's deque of forks (job/fork.c)
  *     events.h  what is recorded and logged of all this, where it is asked for
  *
  * Prev: driver/timer.c  Next: sched/spawn.c */
@@ -32,6 +33,7 @@
 #include "../driver/timer.h"
 #include "../fiber/fiber.h"
 #include "../task/task.h"
+#include "forks.h"
 
 #ifndef CC__RUNQ_SLOTS
 #define CC__RUNQ_SLOTS 256 /* a power of two */
@@ -47,6 +49,15 @@ struct cc__runq {
     char pad[CC__FALSE_SHARING - sizeof(uint32_t)];
     _Atomic uint32_t tail; /* W: owner.  R: thieves.  [RQ1] */
     struct cc__task *_Atomic slot[CC__RUNQ_SLOTS];
+};
+
+/* A worker's jobs that have not begun: see job/queue.c. */
+enum { CC__JOBS_SLOTS = 512, CC__JOBS_STEAL = 32 };
+struct cc__jobs {
+    struct cc__waitlist lock; /* guards all */
+    _Atomic uint32_t length;  /* W: with the lock.  R: all, as a hint */
+    uint32_t first;           /* the oldest */
+    struct cc__task *slot[CC__JOBS_SLOTS];
 };
 
 /* A ring for any number of producers and consumers: see mpmc.c. */
@@ -92,17 +103,19 @@ enum cc__place { CC__PLACE_FREE, CC__PLACE_RUNNING, CC__PLACE_ENDED };
 
 /* What the monitor remembers of a worker; nobody else touches it, but reports look. */
 struct cc__watch {
-    uint32_t tick;    /* at its last look, */
-    int64_t since_ns; /* and since when it has been that */
-    int64_t asked_ns; /* when the kernel is to be asked next what the thread is doing */
-    int64_t cpu_ns;   /* what the thread had had of the cpu when it was first found stuck, */
-    int64_t had_ns;   /* and has had since */
-    bool stuck;       /* it has run one task for long: */
-    bool fresh;       /* that was found just now; */
-    bool asleep;      /* in the kernel, as the answer was; */
-    bool burning;     /* or on a cpu, not only waiting for one; */
-    bool hogging;     /* that for much longer; */
-    bool told, named; /* and so long that it was reported, as a stall, or to who follows the monitor */
+    uint32_t tick;          /* at its last look, */
+    int64_t since_ns;       /* and since when it has been that */
+    int64_t asked_ns;       /* when the kernel is to be asked next what the thread is doing */
+    int64_t cpu_ns;         /* what the thread had had of the cpu when it was first found stuck, */
+    int64_t had_ns;         /* and has had since */
+    bool stuck;             /* it has run one task for long: */
+    bool fresh;             /* that was found just now; */
+    bool asleep;            /* in the kernel, as the answer was; */
+    bool burning;           /* or on a cpu, not only waiting for one; */
+    bool hogging;           /* that for much longer; */
+    unsigned forks_still;   /* looks at which it had the same forks, */
+    const void *forks_head; /* up to here */
+    bool told, named;       /* and so long that it was reported, as a stall, or to who follows the monitor */
 };
 
 /* What a worker counts. W: its owner (see cc__count).  R: anyone. */
@@ -159,6 +172,8 @@ struct cc__worker {
     struct cc__task *_Atomic mail __attribute__((aligned(CC__FALSE_SHARING))); /* pinned ones.  [IB1] */
     struct cc__task *_Atomic post; /* others, that anyone may take.  W: any thread.  [IB1] */
     struct cc__timers timers __attribute__((aligned(CC__FALSE_SHARING)));
+    struct cc__forks forks __attribute__((aligned(CC__FALSE_SHARING)));
+    struct cc__jobs jobs __attribute__((aligned(CC__FALSE_SHARING)));
     _Atomic uint32_t started; /* W: its thread, once.  R: who starts it.  [RT1] */
     _Atomic uint32_t asleep __attribute__((aligned(CC__FALSE_SHARING))); /* futex word: 1 sleeping.  [ID2] */
 };
@@ -371,7 +386,8 @@ bool cc__task_ended_locked(cc_task task); /* the same, with its joiners' lock */
 
 /* spawn.c */
 int cc__spawn_prepare(struct cc__runtime *rt, struct cc__task **out, void *(*fn)(void *), void *arg); /* not queued */
-int cc__spawn_launch(struct cc__task *t); /* prepared, and now runs; or -ESHUTDOWN */
+int cc__spawn_admit(struct cc__runtime *rt, uint64_t n); /* so many tasks are counted in; or -ESHUTDOWN */
+int cc__spawn_launch(struct cc__task *t);                /* prepared, and now runs; or -ESHUTDOWN */
 int cc__spawn(struct cc__runtime *rt, cc_task *out, const cc_task_attr *attr, void *(*fn)(void *), void *arg,
               const cc_site *site);
 
@@ -392,7 +408,18 @@ void cc__cancel_listen(struct cc__task *self);
 /* The running task was told of a cancellation: cancel the nurseries it has open that are under it. */
 void cc__cancel_pass_on(struct cc__task *self);
 
-/* Of the layers above: nurseries, and the runtime that starts itself. */
+/* job/queue.c */
+void cc__jobs_push(struct cc__worker *w, struct cc__task *t); /* by w */
+struct cc__task *cc__jobs_pop(struct cc__worker *w);          /* the newest; by w */
+/* The older half, so many at most; how many. And the same for one to run and others to keep. */
+uint32_t cc__jobs_take_half(struct cc__worker *victim, struct cc__task **got, uint32_t most);
+struct cc__task *cc__jobs_steal(struct cc__worker *w, struct cc__worker *victim);
+static inline bool cc__jobs_any(struct cc__worker *w) {
+    return cc__load_relaxed(&w->jobs.length) > 0;
+}
+
+/* Of the layers above: frames, nurseries, and the runtime that starts itself. */
+void cc__frame_end(struct cc__fiber *f); /* what its task got of frame memory goes */
 struct cc_nursery;
 struct cc__claims;
 /* What ends with a nursery: at_end is called when its children have, before its owner goes on; all_wait, with its lock,
@@ -409,7 +436,8 @@ size_t cc__nursery_live(struct cc_nursery *n, bool *owner_waits);
 int cc__nursery_cancelled(const struct cc_nursery *n); /* 0, or a negative code */
 void cc__nursery_cancel(struct cc_nursery *n, int code);
 void cc__nursery_children_ended(struct cc_nursery *n, size_t count); /* well, and without being listed */
-void cc__nursery_list(struct cc__task *self); /* the running task is found from now on by who cancels its nursery */
+void cc__nursery_list(struct cc__task *self);   /* the running task is found from now on by who cancels its nursery */
+void cc__nursery_unlist(struct cc__task *self); /* not any more: it is not a child, and ends */
 int cc__runtime_default(struct cc__runtime **out);
 /* Whether all in these runtimes, linked by growth.next, waits for ever; then it was reported. And the end of the
  * program for that, if it is to end. */

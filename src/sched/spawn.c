@@ -65,7 +65,7 @@ int cc__spawn_prepare(struct cc__runtime *rt, struct cc__task **out, void *(*fn)
  *
  * Either S3 sees D1, or D3 sees S1 and waits for the task. A task of the runtime itself needs no fence: D3 waits
  * for it, and so for what it spawned before it saw D1. */
-static int admit(struct cc__runtime *rt, uint64_t n) {
+int cc__spawn_admit(struct cc__runtime *rt, uint64_t n) {
     struct cc__worker *w = cc__worker_current();
     bool inside = w != NULL && w->runtime == rt;
     if (inside && CC__UNLIKELY(cc__load_relaxed(&rt->closed) != 0)) return -ESHUTDOWN;
@@ -78,7 +78,7 @@ static int admit(struct cc__runtime *rt, uint64_t n) {
 }
 
 int cc__spawn_launch(struct cc__task *t) {
-    int rc = admit(t->runtime, 1);
+    int rc = cc__spawn_admit(t->runtime, 1);
     if (CC__UNLIKELY(rc != 0)) return rc;
     if (CC__TRACING(CC__TRACE_SPAWN | CC__EDGES)) cc__event_spawn(t);
     cc__ready_new(t);
@@ -161,7 +161,7 @@ int cc_task_spawn_many(cc_task *out, size_t count, void *(*fn)(void *), void *co
         cc__tasks_append(&batch, t);
         out[i] = hold(t);
     }
-    if (rc == 0 && count > 0) rc = admit(batch.first->runtime, count);
+    if (rc == 0 && count > 0) rc = cc__spawn_admit(batch.first->runtime, count);
     if (rc == 0 && CC__TRACING(CC__TRACE_SPAWN | CC__EDGES))
         for (struct cc__task *t = batch.first; t != NULL; t = t->next) cc__event_spawn(t);
     if (rc == 0 && count > 0) cc__ready_batch(batch, count);

@@ -32,6 +32,8 @@ static struct cc__task *steal_slot(struct cc__worker *victim) {
 static struct cc__task *steal_from(struct cc__worker *w, struct cc__worker *victim, bool last) {
     struct cc__task *t = cc__runq_steal(w, &w->begun, &victim->begun);
     if (t == NULL) t = cc__runq_steal(w, &w->fresh, &victim->fresh);
+    if (t == NULL && cc__jobs_any(victim)) t = cc__jobs_steal(w, victim);
+    if (t == NULL && cc__forks_any(&victim->forks)) t = cc__forks_steal(w, victim, last);
     if (t == NULL && cc__load_relaxed(&victim->post) != NULL) {
         struct cc__tasks post = cc__inbox_take(&victim->post);
         t = cc__tasks_take(&post);
@@ -65,6 +67,14 @@ struct cc__task *cc__steal(struct cc__worker *w) {
     return t;
 }
 
+static bool share_jobs(struct cc__worker *victim) {
+    struct cc__task *got[CC__JOBS_STEAL];
+    bool any = false;
+    for (uint32_t n; cc__jobs_any(victim) && (n = cc__jobs_take_half(victim, got, CC__JOBS_STEAL)) > 0; any = true)
+        cc__inject_push_many(&victim->runtime->inject, CC_PRIORITY_NORMAL, got, n);
+    return any;
+}
+
 static bool share_ring(struct cc__runtime *rt, struct cc__runq *q, int lane) {
     struct cc__task *got[CC__RUNQ_SLOTS / 2];
     bool any = false;
@@ -80,6 +90,7 @@ bool cc__steal_share(struct cc__worker *victim) {
     if (any) cc__inject_push(&rt->inject, t);
     if (share_ring(rt, &victim->begun, CC__LANE_BEGUN)) any = true;
     if (share_ring(rt, &victim->fresh, CC_PRIORITY_NORMAL)) any = true;
+    if (share_jobs(victim)) any = true;
     if (cc__load_relaxed(&victim->post) == NULL) return any;
     struct cc__tasks post = cc__inbox_take(&victim->post);
     for (; (t = cc__tasks_take(&post)) != NULL; any = true) cc__inject_push(&rt->inject, t);
@@ -92,14 +103,23 @@ bool cc__steal_queued(struct cc__runtime *rt) {
     for (unsigned i = 0; i < count; i++) {
         struct cc__worker *v = &rt->workers[i];
         if (!cc__runq_empty(&v->begun) || !cc__runq_empty(&v->fresh) || cc__load_relaxed(&v->post) != NULL) return true;
+        if (cc__jobs_any(v)) return true;
     }
+    return false;
+}
+
+/* Whether somebody has forks that are for thieves. They are not queued: their owner comes to them by itself. */
+static bool any_forks(struct cc__runtime *rt) {
+    unsigned count = rt->no_stealing ? 0 : cc__worker_count(rt);
+    for (unsigned i = 0; i < count; i++)
+        if (cc__forks_shared(&rt->workers[i].forks)) return true;
     return false;
 }
 
 /* Whether there is something w could run at once; slots are left out. */
 static bool any_queued(struct cc__worker *w) {
     if (cc__load_relaxed(&w->mail) != NULL || cc__load_relaxed(&w->post) != NULL) return true;
-    return cc__steal_queued(w->runtime);
+    return cc__steal_queued(w->runtime) || any_forks(w->runtime);
 }
 
 bool cc__steal_visible(struct cc__worker *w) {
@@ -107,7 +127,7 @@ bool cc__steal_visible(struct cc__worker *w) {
     if (any_queued(w)) return true;
     unsigned count = rt->no_stealing ? 0 : cc__worker_count(rt);
     for (unsigned i = 0; i < count; i++)
-        if (cc__load_relaxed(&rt->workers[i].lifo) != NULL) return true;
+        if (cc__load_relaxed(&rt->workers[i].lifo) != NULL || cc__forks_any(&rt->workers[i].forks)) return true;
     return false;
 }
 
@@ -118,7 +138,7 @@ bool cc__steal_anything(struct cc__worker *w) {
     /* A slot that changes while we look is its owner's; what is put there from now on finds us idle. */
     for (unsigned i = 0; i < count; i++)
         if (slot_left_alone(&rt->workers[i]) != NULL) return true;
-    return false;
+    return count > 1 && cc__forks_hungry(w);
 }
 
 /* Look on for a while before sleeping, without system calls: waking a thread costs its waker microseconds. Only one

@@ -47,9 +47,11 @@ static struct cc__task *take_first(struct cc__worker *w) {
 /* One look in eight goes the other way, not one tick in eight: with a slot that is taken three times of four, it is
  * every fourth tick that comes here, and perhaps never the eighth. */
 static struct cc__task *take_from_rings(struct cc__worker *w) {
-    bool other = ++w->ring_looks % OTHER_WAY_EVERY == 0;
+    bool other = ++w->ring_looks % OTHER_WAY_EVERY == 0, jobs = cc__jobs_any(w);
+    if (CC__UNLIKELY(jobs) && w->ring_looks % (2 * OTHER_WAY_EVERY) == 0) return cc__jobs_pop(w);
     struct cc__task *t = cc__runq_pop(other ? &w->fresh : &w->begun);
-    return t != NULL ? t : cc__runq_pop(other ? &w->begun : &w->fresh);
+    if (t == NULL) t = cc__runq_pop(other ? &w->begun : &w->fresh);
+    return t == NULL && jobs ? cc__jobs_pop(w) : t;
 }
 
 struct cc__task *cc__worker_pick_local(struct cc__worker *w) {
@@ -172,6 +174,7 @@ void *cc__worker_main(void *arg) {
     name_thread(w);
     w->thread_id = cc__thread_id();
     cc__worker_set_current(w);
+    cc__forks_begin(w);
     struct cc__task *t;
     if (cc__fiber_attach(&w->root) != 0) w->root = NULL;
     /* [RT1] release: the starter may go on; it looks whether there is a root. */
@@ -184,6 +187,7 @@ void *cc__worker_main(void *arg) {
     }
     while ((t = cc__worker_find(w)) != NULL) cc__run_task(w, t);
     cc__run_drop_fibers(w);
+    cc__forks_end(w);
     cc__stack_cache_shrink(&w->stacks, 0);
     cc__task_cache_drain(&w->records);
     cc__worker_set_current(NULL);

@@ -67,6 +67,7 @@ static struct cc__task *self_or_die(void) {
 static cc_priv_scope *scope_enter(cc_priv_scope *s, int kind) {
     struct cc__task *self = self_or_die();
     cc_priv_scope *up = self->scope;
+    cc__forks_scope_enter(self);
     *s = (cc_priv_scope){.up = up,
                          .owner = self,
                          .kind = kind,
@@ -79,6 +80,7 @@ static cc_priv_scope *scope_enter(cc_priv_scope *s, int kind) {
 void cc_priv_scope_leave(cc_priv_scope *s) {
     struct cc__task *self = self_or_die();
     CC_CHECK(self->scope == s, "a scope was left before one inside it");
+    cc__forks_scope_leave(self, s);
     self->scope = s->up;
 }
 
@@ -255,6 +257,13 @@ static void unlist(cc_nursery *n, struct cc__task *t) {
     else
         n->priv_children = t->older;
     if (t->older != NULL) t->older->younger = t->younger;
+}
+
+void cc__nursery_unlist(struct cc__task *self) {
+    cc_nursery *n = self->nursery;
+    cc__waitlist_lock(waiters_of(n));
+    unlist(n, self);
+    cc__waitlist_unlock(waiters_of(n));
 }
 
 /* A child's result: the first error counts, and cancels the rest. Being cancelled is no error of its own. Returns what
@@ -454,6 +463,7 @@ void cc_priv_nursery_leave(void *nursery) {
     cc_nursery *inner = cc__load_relaxed(live_of(n)) > 0 ? cancel_locked(n, -ECANCELED, NULL) : NULL; /* left early */
     cc__waitlist_unlock(waiters_of(n));
     cancel_inner(inner);
+    cc__forks_scope_leave(n->priv_scope.owner, &n->priv_scope); /* they may spawn here */
     (void)cc_nursery_wait(n);
     if (cc__load_relaxed(hooks_of(n)) != NULL) hooks_end(n);
     nursery_unlink(n);

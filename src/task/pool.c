@@ -121,6 +121,7 @@ static void record_reset(struct cc__task *t) {
     t->no_handle = 0;
     t->counts_out = 0;
     t->listed = 0;
+    t->is_fork = 0;
     t->scope = NULL;
     t->nursery = NULL;
     t->site = NULL;

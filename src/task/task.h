@@ -69,6 +69,7 @@ struct cc__task {
     uint8_t no_handle : 1;  /* nobody ever had one: its end needs no lock */
     uint8_t counts_out : 1; /* a nursery's child that ended well: its nursery is still to be told */
     uint8_t listed : 1;     /* among the children that its nursery tells of a cancellation */
+    uint8_t is_fork : 1;    /* it is no child of its nursery, which only tells it of a cancellation */
 
     struct cc_priv_scope *scope; /* the innermost it runs under, or NULL */
     struct cc_nursery *nursery;  /* whose child it is, or NULL */
@@ -77,6 +78,12 @@ struct cc__task {
     union {
         char args[CC__TASK_ARGS];
         void *heap;
+        struct {
+            void (*fn)(void *);
+            void *arg;
+            struct cc_counter *counter;
+        } job;
+        struct cc_nursery *home; /* a fork's: whose child its parent is, or NULL */
     };
 
     struct cc__waitlist joiners;      /* a free record's: empty, and CC__RELEASED */

@@ -55,8 +55,8 @@ check_library() {
     check_stack "$so"
 
     # Exported: what the headers declare with CC_API, no more and no less, each with the version node.
-    find "$prefix/include" -name '*.h' -exec cat {} + | tr '\n' ' ' | grep -o 'CC_API[^;(]*(' |
-        sed 's/ *($//; s/.*[ *]//' | grep '^cc_' | LC_ALL=C sort -u >"$work/declared"
+    find "$prefix/include" -name '*.h' -exec cat {} + | tr '\n' ' ' | grep -oE 'CC_API( __thread[^;(]*;|[^;(]*\()' |
+        sed 's/ *[(;]$//; s/.*[ *]//' | grep '^cc_' | LC_ALL=C sort -u >"$work/declared"
     nm -D --defined-only "$so" | awk '$2 != "A" { print $3 }' | LC_ALL=C sort >"$work/exported"
     sed "s/\$/@@CCRT_$major/" "$work/declared" | diff - "$work/exported" >"$work/log" ||
         fail "exported (>) is not what the headers declare (<)" "$work/log"

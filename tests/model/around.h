@@ -13,6 +13,9 @@
 
 #include "ccmc.h"
 #include "waitlock.h"
+#ifndef AROUND_FORKS /* the model has these, and src/job/fork.c */
+#include "noforks.h"
+#endif
 
 #include <errno.h>
 
@@ -67,10 +70,12 @@ void cc__ready(struct cc__task *t) {
 }
 
 /* Leaving a task: to its worker, which commits it as parked and finds it in the run queue later. */
+#ifndef AROUND_FORKS
 struct cc__task *cc__worker_pick(struct cc__worker *w) {
     (void)w;
     return NULL;
 }
+#endif
 struct cc__fiber *cc__run_next_fiber(struct cc__worker *w, struct cc__task *next) {
     (void)next;
     return &CC__CONTAINER_OF(w, struct me, worker)->fiber;
@@ -85,10 +90,12 @@ void cc__run_arrive(struct cc__worker *w) {
 }
 
 /* Not used, or of no matter. */
+#ifndef AROUND_FORKS
 int cc__vm_map(void **out, size_t bytes) {
     (void)out, (void)bytes;
     return -ENOMEM; /* the pool does not grow */
 }
+#endif
 size_t cc__vm_page_bytes(void) {
     return 4096;
 }

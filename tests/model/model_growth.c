@@ -44,6 +44,7 @@
 #include "base/env.h"
 
 #include "ccmc.h"
+#include "noforks.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -30,6 +30,7 @@
 #include "sched/sched.h"
 
 #include "ccmc.h"
+#include "noforks.h"
 
 #include <stdio.h>
 

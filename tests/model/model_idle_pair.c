@@ -29,6 +29,7 @@
 #include "sched/sched.h"
 
 #include "ccmc.h"
+#include "noforks.h"
 
 #include <errno.h>
 

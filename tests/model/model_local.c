@@ -23,6 +23,7 @@
 #include "sched/sched.h"
 
 #include "ccmc.h"
+#include "noforks.h"
 
 #include <errno.h>
 #include <stddef.h>

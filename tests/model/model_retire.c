@@ -40,6 +40,7 @@
 #include "sched/sched.h"
 
 #include "ccmc.h"
+#include "noforks.h"
 
 #include <errno.h>
 

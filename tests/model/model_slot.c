@@ -20,6 +20,7 @@
 #include "sched/sched.h"
 
 #include "ccmc.h"
+#include "noforks.h"
 
 enum { TASKS = 3 };
 

@@ -40,6 +40,7 @@
 #include "trace/log.h"
 
 #include "ccmc.h"
+#include "noforks.h"
 
 #include <errno.h>
 #include <stdlib.h>

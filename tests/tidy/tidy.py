@@ -82,9 +82,11 @@ OS_MACROS = re.compile(r"\b(__linux__|__linux|linux|__gnu_linux__|__APPLE__|__MA
 CPU_MACROS = re.compile(r"\b(__x86_64__|__amd64__|__i386__|__aarch64__|__arm__|__riscv\w*|__powerpc\w*|__ppc\w*|"
                         r"__s390\w*|__loongarch\w*|__mips\w*|__sparc\w*|__AVX\w*|__SSE\w*|_M_X64|_M_IX86|_M_ARM\w*)\b")
 
+CPU_FILES = ("src/base/atomic.h", "include/ccrt/fork.h")  # fork.h reads a thread-local in user code
+
 
 def platform_ifdefs(tree):
-    """#if by operating system in src/plat only; by processor there, in src/fiber and in src/base/atomic.h."""
+    """#if by operating system in src/plat only; by processor there, in src/fiber and in CPU_FILES."""
     for f in tree.c_files("src", "include"):
         for line, text in f.directives:
             if not re.match(r"#\s*(if|ifdef|ifndef|elif)\b", text):
@@ -92,9 +94,9 @@ def platform_ifdefs(tree):
             system, cpu = OS_MACROS.search(text), CPU_MACROS.search(text)
             if system and not f.under("src/plat"):
                 yield f, line, f"{system.group()} outside src/plat. Give src/plat a function that differs by system."
-            if cpu and not f.under("src/plat", "src/fiber") and f.path != "src/base/atomic.h":
+            if cpu and not f.under("src/plat", "src/fiber") and f.path not in CPU_FILES:
                 yield (f, line, f"{cpu.group()} here. Code for one processor is in src/plat, src/fiber and "
-                       "src/base/atomic.h only.")
+                       f"{', '.join(CPU_FILES)} only.")
 
 
 # ---- memory orders ----

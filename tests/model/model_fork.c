@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/* Goal: forks (src/job/fork.c): each child runs exactly once, called by its parent, taken by a thief or as a task that
+ * was queued; who joins it sees what it did; nobody touches a record that was joined: [FJ1], [FJ2], [FJ4].
+ * Method: a parent that forks and joins, in order or not, on its worker's deque; thieves that take what is shared, or
+ * insist; switches in between. Records are freed as soon as they are joined, and what children read and write is plain
+ * memory. A task that was queued runs when its parent leaves its worker. The heavy fence, like the light one, is a
+ * fence of C11 here. Each look at the clock takes longer than a thief's patience.
+ * Sources: src/job/fork.c src/sched/park.c src/sched/cancel.c src/task/state.c src/task/wait.c src/base/bits.c
+ * Sources: src/sched/inbox.c src/base/assert.c src/base/text.c src/task/pool.c src/plat/thread.c src/plat/file.c
+ * Sources: src/plat/futex.c src/fiber/ctx_x86_64.S
+ * Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave
+ * Define: CC__FORK_PLACES=4
+ * Break: src/job/fork.c: #define CC_PRIV_FORK_FENCE() cc__fence_full() => #define CC_PRIV_FORK_FENCE() ((void)0)
+ * Break: src/job/fork.c: cc__barrier_all(); => ;
+ * Break: src/job/fork.c: if (head < split) split = head < tail ? tail : head; => ;
+ * Break: src/job/fork.c: if (head < split) split = head < tail ? tail : head; => if (head < split) split = tail;
+ * Break: src/job/fork.c: cc__store_relaxed(&f->tail, tail + 1); => ;
+ * Break: src/job/fork.c: bool mine = tail <= at; => bool mine = true;
+ * Break: src/job/fork.c: cut(f, f->base); => cc__store_relaxed(cc__forks_head(f), f->base);
+ * Break: src/job/fork.c: bool stolen = at < cc__load_relaxed(&f->tail); => bool stolen = false;
+ * Break: src/job/fork.c: cc__xchg_acq_rel(state_of(r), DONE); => (cc__store_release(state_of(r), DONE), NULL);
+ * Break: src/job/fork.c: if (cc__cas_acq_rel(state_of(r), &state, &w)) cc__wait_for_ever(&w); => ;
+ */
+#define AROUND_FORKS 1
+#include <ccrt/fork.h>
+
+#include "plat/barrier.h"
+#include "plat/clock.h"
+
+#include "around.h"
+
+#include <stdlib.h>
+
+enum { RECORDS = 6, TASKS = 8, OWNER = 0 };
+
+static struct record {
+    cc_priv_fork fork; /* first */
+    int in, out;
+} * record[RECORDS];
+static int ran[RECORDS]; /* each written once, plain */
+static struct cc__task tasks[MC_THREADS][TASKS];
+static int tasks_used[MC_THREADS];
+static struct cc__task *queued[TASKS]; /* at the owner, which alone touches it */
+static int queued_count;
+static cc_priv_fork *places[CC__FORK_PLACES];
+static _Atomic uint64_t idle_words[1];
+static cc_priv_scope inner;
+
+/* ---- what surrounds it ---- */
+
+int64_t cc__now_ns(void) {
+    static _Thread_local int64_t now;
+    return now += INT64_C(1000000);
+}
+bool cc__barrier_possible(void) {
+    return true;
+}
+void cc__barrier_all(void) {
+    cc__fence_full();
+}
+int cc__vm_map(void **out, size_t bytes) {
+    mc_assert(bytes == sizeof places);
+    *out = places;
+    return 0;
+}
+void cc__vm_unmap(void *at, size_t bytes) {
+    (void)at, (void)bytes;
+}
+int cc__spawn_prepare(struct cc__runtime *of, struct cc__task **out, void *(*fn)(void *), void *arg) {
+    int me = mc_self();
+    struct cc__task *t = &tasks[me][tasks_used[me]++];
+    mc_assert(tasks_used[me] <= TASKS);
+    t->fn = fn;
+    t->value = arg;
+    t->runtime = of;
+    *out = t;
+    return 0;
+}
+int cc__spawn_launch(struct cc__task *t) {
+    (void)t;
+    return -ESHUTDOWN;
+}
+void cc__record_free(struct cc__task *t) {
+    (void)t;
+}
+void cc__nursery_unlist(struct cc__task *t) {
+    (void)t;
+}
+int cc__nursery_cancelled(const struct cc_nursery *n) {
+    (void)n;
+    return 0;
+}
+void cc__nursery_cancel(struct cc_nursery *n, int code) {
+    (void)n, (void)code;
+}
+void cc__nursery_list(struct cc__task *self) {
+    (void)self;
+}
+void cc__finish_tell(struct cc__worker *w) {
+    (void)w;
+}
+void cc__idle_notify(struct cc__runtime *runtime) {
+    (void)runtime;
+}
+void cc__idle_notify_many(struct cc__runtime *runtime, size_t count) {
+    (void)runtime, (void)count;
+}
+void cc__inject_push(struct cc__inject *q, struct cc__task *t) {
+    (void)q;
+    queued[queued_count++] = t;
+}
+void cc__inject_push_batch(struct cc__inject *q, struct cc__tasks batch, size_t count) {
+    for (struct cc__task *t; (t = cc__tasks_take(&batch)) != NULL; count--) cc__inject_push(q, t);
+    mc_assert(count == 0);
+}
+void cc__ready_taken(struct cc__worker *w, struct cc__task *t) {
+    (void)w;
+    cc__inject_push(NULL, t);
+}
+
+static void run(struct cc__task *t) {
+    struct cc__worker *w = cc__worker_current();
+    struct cc__task *before = cc__load_relaxed(&w->current);
+    if (t == NULL) return;
+    cc__store_relaxed(&w->current, t);
+    (void)t->fn(t->value);
+    cc__store_relaxed(&w->current, before);
+    if (w->next != NULL) { /* a joiner that is to run next */
+        cc__ready(w->next);
+        w->next = NULL;
+    }
+}
+
+/* A worker that a task leaves runs what is queued there. */
+struct cc__task *cc__worker_pick(struct cc__worker *w) {
+    while (w == &mine[OWNER].worker && queued_count > 0) run(queued[--queued_count]);
+    return NULL;
+}
+
+/* ---- the parent ---- */
+
+static void child(cc_priv_fork *f) {
+    struct record *r = (struct record *)(void *)f;
+    r->out = r->in + 1;
+    ran[r->in - 10]++;
+}
+static const cc_priv_forkable what = {child, {"model", 1, "child"}};
+
+static void fork_it(int i) {
+    struct record *r = record[i] = calloc(1, sizeof *r);
+    r->in = 10 + i;
+    r->fork.priv_what = &what;
+    cc_priv_fork_call(&r->fork);
+}
+static void join_it(int i) {
+    struct record *r = record[i];
+    if (cc_priv_join_call(&r->fork)) child(&r->fork);
+    mc_assert(r->out == 11 + i && ran[i] == 1);
+    free(r);
+}
+/* As a switch away and back. */
+static void leave(void) {
+    struct cc__worker *w = cc__worker_current();
+    if (cc__forks_own_any(&w->forks)) cc__forks_flush(w);
+    (void)cc__worker_pick(w);
+}
+
+static void begin(void) {
+    become();
+    cc__forks_begin(&mine[OWNER].worker);
+}
+static void one(void) {
+    begin();
+    fork_it(0);
+    join_it(0);
+}
+static void two(void) {
+    begin();
+    fork_it(0);
+    fork_it(1);
+    join_it(1);
+    join_it(0);
+}
+static void three(void) {
+    begin();
+    fork_it(0);
+    fork_it(1);
+    fork_it(2);
+    join_it(2);
+    join_it(1);
+    join_it(0);
+}
+static void one_by_one(void) {
+    begin();
+    fork_it(0);
+    join_it(0);
+    fork_it(1);
+    join_it(1);
+}
+static void older_first(void) {
+    begin();
+    fork_it(0);
+    fork_it(1);
+    join_it(0);
+    join_it(1);
+}
+static void older_of_three_first(void) {
+    begin();
+    fork_it(0);
+    fork_it(1);
+    fork_it(2);
+    join_it(1);
+    join_it(2);
+    join_it(0);
+}
+/* A place that is used again by another record, with the first still to be joined. */
+static void leaves_in_between(void) {
+    begin();
+    fork_it(0);
+    leave();
+    fork_it(1);
+    join_it(0);
+    join_it(1);
+}
+static void two_leave(void) {
+    begin();
+    fork_it(0);
+    fork_it(1);
+    leave();
+    join_it(1);
+    join_it(0);
+}
+/* More than there are places. */
+static void five(void) {
+    begin();
+    for (int i = 0; i < 5; i++) fork_it(i);
+    for (int i = 5; i-- > 0;) join_it(i);
+}
+/* The first was forked under another scope than the second. */
+static void enters_scope(void) {
+    struct cc__task *self = become();
+    begin();
+    fork_it(0);
+    cc__forks_scope_enter(self);
+    inner = (cc_priv_scope){.owner = self, .kind = CC__SCOPE_SHIELD, .deadline_ns = CC__NEVER};
+    self->scope = &inner;
+    fork_it(1);
+    cc__forks_scope_leave(self, &inner);
+    mc_assert(ran[1] == 1);
+    self->scope = NULL;
+    join_it(0);
+    join_it(1);
+}
+
+/* ---- thieves ---- */
+
+static void steal(bool insist) {
+    struct cc__worker *w = &mine[mc_self()].worker;
+    struct cc__task *t = cc__forks_steal(w, &mine[OWNER].worker, insist);
+    if (t != NULL && t->scope != NULL) mc_assert(t->value == record[1]);
+    run(t);
+}
+static void thief(void) {
+    become();
+    steal(true);
+}
+static void thief_of_two(void) {
+    become();
+    steal(true);
+    steal(true);
+}
+static void modest(void) {
+    become();
+    steal(false);
+}
+
+/* ---- before and after ---- */
+
+static void setup(void) {
+    all_begin(true);
+    cc__bits_init(&rt.idle, idle_words, 1);
+    mc_constant(idle_words, sizeof idle_words);
+    mc_constant(&rt.searching, sizeof rt.searching);
+}
+/* Somebody sleeps, so that forks are shared as they are made. */
+static void setup_shared(void) {
+    all_begin(true);
+    cc__bits_init(&rt.idle, idle_words, 1);
+    (void)cc__bits_set(&rt.idle, 0);
+    mc_constant(idle_words, sizeof idle_words);
+    mc_constant(&rt.searching, sizeof rt.searching);
+}
+static void all_ran(void) {
+    for (int i = 0; i < RECORDS; i++) mc_assert(ran[i] == (record[i] != NULL));
+    mc_assert(queued_count == 0 && mine[OWNER].fiber.forks == NULL);
+    mc_assert(!cc__forks_any(&mine[OWNER].worker.forks));
+}
+
+#define SCENARIO(what_, ...)                                                                                           \
+    { .name = what_, .setup = setup, .thread = {__VA_ARGS__}, .check = all_ran, .fences = true }
+#define SHARED(what_, ...)                                                                                             \
+    { .name = what_ ", shared", .setup = setup_shared, .thread = {__VA_ARGS__}, .check = all_ran, .fences = true }
+
+const struct mc_scenario mc_scenarios[] = {
+    SCENARIO("one fork, a thief", one, thief),
+    SCENARIO("two forks, a thief", two, thief),
+    SCENARIO("two forks, a thief of two", two, thief_of_two),
+    SCENARIO("a place used again, a thief of two", one_by_one, thief_of_two),
+    SCENARIO("the older first, a thief", older_first, thief),
+    SCENARIO("the older of three first, a thief", older_of_three_first, thief),
+    SCENARIO("a place used again after a switch, a thief", leaves_in_between, thief),
+    SCENARIO("two forks and a switch, a thief", two_leave, thief),
+    SCENARIO("a scope in between, a thief", enters_scope, thief),
+    SCENARIO("one fork, two thieves", one, thief, thief),
+    SCENARIO("two forks, two thieves", two, thief, thief),
+    SCENARIO("a full deque, a thief", five, thief),
+    SHARED("two forks, a thief", two, modest),
+    SHARED("two forks, two thieves", two, modest, modest),
+    SHARED("the older first, two thieves", older_first, modest, modest),
+    SHARED("two forks and a switch, two thieves", two_leave, modest, modest),
+    SCENARIO("three forks, a thief and a thief", three, thief, modest),
+    {0},
+};
