@@ -31,6 +31,7 @@
 #include "ccrt/once.h"
 #include "ccrt/oneshot.h"
 #include "ccrt/ordered.h"
+#include "ccrt/parallel.h"
 #include "ccrt/park.h"
 #include "ccrt/runtime.h"
 #include "ccrt/rwlock.h"

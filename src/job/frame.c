@@ -4,7 +4,7 @@
  * Pages are linked, the newest first; each is twice as large as the one before, up to a limit, or as large as what is
  * asked for. What is not given out is poisoned where ASan watches, with a gap behind each piece.
  *
- * Prev: job/queue.c  Next: chan/chan.h */
+ * Prev: job/queue.c  Next: job/loop.c */
 #include <ccrt/job.h>
 
 #include "../fiber/hooks.h"

@@ -145,10 +145,10 @@ static void *wide(void *workers) {
     struct node root = {6, &live, &most}; /* 5461 jobs */
     test_must(cc_job_spawn(tree, &root, CC_PRIORITY_NORMAL, &all) == 0);
     cc_counter_wait(&all);
-    /* Each worker may have a path of its own, and thieves begin some more. */
-    if (cc__load_relaxed(&most) > 40 + 40 * (long)(uintptr_t)workers)
-        print_message("%ld live\n", cc__load_relaxed(&most));
-    test_must(cc__load_relaxed(&most) <= 40 + 40 * (long)(uintptr_t)workers);
+    /* Each worker has a path of its own, thieves begin some more, and what a stuck worker has goes to all. By the width
+     * there would be thousands. */
+    test_must(cc__load_relaxed(&most) <= 1000);
+    (void)workers;
     return NULL;
 }
 static void a_wide_tree_has_few_live_jobs(void **state) {

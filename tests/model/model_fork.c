@@ -181,15 +181,6 @@ static void two(void) {
     join_it(1);
     join_it(0);
 }
-static void three(void) {
-    begin();
-    fork_it(0);
-    fork_it(1);
-    fork_it(2);
-    join_it(2);
-    join_it(1);
-    join_it(0);
-}
 static void one_by_one(void) {
     begin();
     fork_it(0);
@@ -276,15 +267,25 @@ static void modest(void) {
 
 /* ---- before and after ---- */
 
-static void setup(void) {
+static void setup_places(cc_priv_fork **limit) {
+    struct cc__forks *f = &mine[OWNER].worker.forks;
     all_begin(true);
+    f->base = f->scoped = f->own.priv_head = f->own.priv_split = places;
+    f->end = places + CC__FORK_PLACES;
+    f->own.priv_limit = limit;
+    cc__store_relaxed(&f->tail, places);
+    cc__store_relaxed(&f->shared, places);
+}
+/* Nobody has asked. */
+static void setup(void) {
+    setup_places(places + CC__FORK_PLACES - 1);
     cc__bits_init(&rt.idle, idle_words, 1);
     mc_constant(idle_words, sizeof idle_words);
     mc_constant(&rt.searching, sizeof rt.searching);
 }
 /* Somebody sleeps, so that forks are shared as they are made. */
 static void setup_shared(void) {
-    all_begin(true);
+    setup_places(NULL);
     cc__bits_init(&rt.idle, idle_words, 1);
     (void)cc__bits_set(&rt.idle, 0);
     mc_constant(idle_words, sizeof idle_words);
@@ -300,24 +301,29 @@ static void all_ran(void) {
     { .name = what_, .setup = setup, .thread = {__VA_ARGS__}, .check = all_ran, .fences = true }
 #define SHARED(what_, ...)                                                                                             \
     { .name = what_ ", shared", .setup = setup_shared, .thread = {__VA_ARGS__}, .check = all_ran, .fences = true }
+#define ALIKE(what_, set_, full_, ...)                                                                                 \
+    {                                                                                                                  \
+        .name = what_, .setup = set_, .thread = {__VA_ARGS__}, .check = all_ran, .fences = true, .alike = true,        \
+        .full = full_                                                                                                  \
+    }
 
 const struct mc_scenario mc_scenarios[] = {
     SCENARIO("one fork, a thief", one, thief),
-    SCENARIO("two forks, a thief", two, thief),
-    SCENARIO("two forks, a thief of two", two, thief_of_two),
-    SCENARIO("a place used again, a thief of two", one_by_one, thief_of_two),
-    SCENARIO("the older first, a thief", older_first, thief),
-    SCENARIO("the older of three first, a thief", older_of_three_first, thief),
     SCENARIO("a place used again after a switch, a thief", leaves_in_between, thief),
     SCENARIO("two forks and a switch, a thief", two_leave, thief),
+    SCENARIO("the older first, a thief", older_first, thief),
+    SCENARIO("the older of three first, a thief", older_of_three_first, thief),
     SCENARIO("a scope in between, a thief", enters_scope, thief),
-    SCENARIO("one fork, two thieves", one, thief, thief),
-    SCENARIO("two forks, two thieves", two, thief, thief),
-    SCENARIO("a full deque, a thief", five, thief),
+    SCENARIO("two forks, a thief", two, thief),
+    SCENARIO("a full deque", five),
     SHARED("two forks, a thief", two, modest),
-    SHARED("two forks, two thieves", two, modest, modest),
-    SHARED("the older first, two thieves", older_first, modest, modest),
-    SHARED("two forks and a switch, two thieves", two_leave, modest, modest),
-    SCENARIO("three forks, a thief and a thief", three, thief, modest),
+    ALIKE("one fork, two thieves, shared", setup_shared, false, one, modest, modest),
+    SCENARIO("a place used again, a thief of two", one_by_one, thief_of_two),
+    SCENARIO("two forks, a thief of two", two, thief_of_two),
+    ALIKE("one fork, two thieves", setup, false, one, thief, thief),
+    ALIKE("a full deque, a thief", setup, true, five, thief),
+    ALIKE("two forks, two thieves, shared", setup_shared, true, two, modest, modest),
+    ALIKE("two forks, two thieves", setup, true, two, thief, thief),
+    ALIKE("the older first, two thieves", setup, true, older_first, thief, thief),
     {0},
 };

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/* Parallel loops, by forks, split as thieves ask.
+ *
+ * Who has a range forks its upper half and works through the lower one, a grain at a time. As long as nobody has taken
+ * the upper half there is no need for more parts; once it was taken, what is left of the lower half is split in turn.
+ * If it was not taken at all, it is joined, which costs nothing, and goes on as the range. So without thieves a loop
+ * makes as many forks as its range can be halved, and with them some more for each theft.
+ *
+ * A grain that is chosen is a part in 64 for each worker. Before the first fork such a loop tries a few indices, and if
+ * the rest would take less time than to wake somebody, it does it alone.
+ *
+ * Prev: job/frame.c  Next: job/sort.c */
+#include <ccrt/parallel.h>
+
+#include "../plat/clock.h"
+#include "../sched/leave.h"
+#include "../sched/sched.h"
+
+#include <errno.h>
+
+enum { PARTS = 64, REDUCE_PARTS = 1024, TRY = 64, ALONE_CYCLES = 30000 };
+
+struct loop {
+    int (*body)(size_t lo, size_t hi, void *args);
+    void *args;
+    size_t grain;
+    _Atomic int rc; /* 0; the first error: what has not begun is left out.  W, R: who runs a part */
+};
+
+struct part {
+    cc_priv_fork fork; /* first */
+    struct loop *loop;
+    size_t lo, hi;
+};
+
+static void part_run(cc_priv_fork *f);
+static void part_run_static(cc_priv_fork *f);
+static const cc_priv_forkable lazily = {part_run, {__FILE__, __LINE__, "parallel loop"}};
+static const cc_priv_forkable at_once = {part_run_static, {__FILE__, __LINE__, "parallel loop"}};
+
+/* Call the body once, unless the loop is over. */
+static void step(struct loop *l, size_t lo, size_t hi) {
+    if (cc__load_relaxed(&l->rc) != 0) return;
+    struct cc__task *self = cc__self_here();
+    int rc = self != NULL && (self->scope != NULL || self->runtime != NULL) ? cc__cancel_code(self) : 0, none = 0;
+    if (rc == 0) rc = l->body(lo, hi, l->args);
+    if (rc < 0) (void)cc__cas_relaxed(&l->rc, &none, rc);
+}
+
+/* Whether the newest fork of the running task is not its own any more. */
+static bool is_taken(const struct part *p) {
+    struct cc__worker *w = cc__worker_current();
+    if (w == NULL || !cc__forks_own_any(&w->forks)) return true; /* it went with a switch, or to the global queue */
+    return p->fork.priv_at < cc__load_relaxed(&w->forks.tail) || p->fork.priv_at < w->forks.base;
+}
+
+static void run_range(struct loop *l, size_t lo, size_t hi) {
+    size_t grain = l->grain;
+    while (hi - lo > grain) {
+        size_t mid = lo + (hi - lo) / 2;
+        struct part upper = {.loop = l, .lo = mid, .hi = hi};
+        upper.fork.priv_what = &lazily;
+        cc_priv_fork_call(&upper.fork);
+        while (lo < mid) {
+            if (mid - lo > grain && is_taken(&upper)) {
+                run_range(l, lo, mid);
+                break;
+            }
+            size_t n = mid - lo < grain ? mid - lo : grain;
+            step(l, lo, lo + n);
+            lo += n;
+        }
+        if (!cc_priv_join_call(&upper.fork)) return;
+        lo = mid;
+    }
+    if (lo < hi) step(l, lo, hi);
+}
+
+static void part_run(cc_priv_fork *f) {
+    struct part *p = (struct part *)(void *)f;
+    run_range(p->loop, p->lo, p->hi);
+}
+
+static void run_static(struct loop *l, size_t lo, size_t hi) {
+    if (hi - lo <= l->grain) {
+        step(l, lo, hi);
+        return;
+    }
+    size_t mid = lo + ((hi - lo - 1) / l->grain + 1) / 2 * l->grain;
+    struct part upper = {.loop = l, .lo = mid, .hi = hi};
+    upper.fork.priv_what = &at_once;
+    cc_priv_fork_call(&upper.fork);
+    run_static(l, lo, mid);
+    if (cc_priv_join_call(&upper.fork)) run_static(l, mid, hi);
+}
+
+static void part_run_static(cc_priv_fork *f) {
+    struct part *p = (struct part *)(void *)f;
+    run_static(p->loop, p->lo, p->hi);
+}
+
+/* So many share the work. */
+static size_t workers_here(void) {
+    struct cc__worker *w = cc__worker_current();
+    struct cc__runtime *rt = w != NULL ? w->runtime : NULL;
+    if (rt == NULL && cc__runtime_default(&rt) != 0) return 1;
+    return rt->base_count;
+}
+
+/* The first few indices of a loop whose grain is to be chosen; what is left. */
+static size_t try_alone(struct loop *l, size_t lo, size_t hi) {
+    size_t few = (hi - lo) / TRY;
+    if (few == 0) return lo;
+    uint64_t begun = cc__cycles();
+    step(l, lo, lo + few);
+    lo += few;
+    if ((cc__cycles() - begun) * (TRY - 1) > ALONE_CYCLES) return lo;
+    step(l, lo, hi);
+    return hi;
+}
+
+int cc_priv_parallel_for(size_t lo, size_t hi, size_t grain, int (*body)(size_t lo, size_t hi, void *args),
+                         void *args) {
+    struct loop l = {.body = body, .args = args, .grain = grain};
+    if (lo >= hi) return 0;
+    if (grain == CC_STATIC) {
+        l.grain = (hi - lo - 1) / workers_here() + 1;
+        run_static(&l, lo, hi);
+        return cc__load_relaxed(&l.rc);
+    }
+    if (grain == 0) {
+        size_t parts = PARTS * workers_here();
+        l.grain = (hi - lo) / parts + ((hi - lo) % parts != 0);
+        lo = try_alone(&l, lo, hi);
+    }
+    if (lo < hi) run_range(&l, lo, hi);
+    return cc__load_relaxed(&l.rc);
+}
+
+size_t cc_priv_reduce_grain(size_t lo, size_t hi, size_t grain) {
+    if (grain != 0) return grain;
+    return (hi - lo - 1) / REDUCE_PARTS + 1;
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* Goal: loops call their bodies once for each index, whatever the grain, the range and the number of workers; errors
+ * and cancellation end them; reductions give the same value each time; sorts sort (lesson 44).
+ * Method: marks that are counted for ranges of all sizes, grains from 1 to more than the range, bodies that block;
+ * sums of floating-point numbers, whose last bits tell the order of combination, on 1 to 16 workers; elements that
+ * remember where they stood.
+ * Timeout: 240
+ */
+#include "runtimes.h"
+
+#include <ccrt.h>
+
+enum { N = 100000 };
+
+static unsigned char mark[N];
+static _Atomic size_t longest;
+
+static size_t longest_of(size_t n) {
+    size_t most = cc__load_relaxed(&longest);
+    while (n > most && !cc__cas_relaxed(&longest, &most, n)) {
+    }
+    return n;
+}
+
+CC_RANGE(count, (unsigned char *, at)) {
+    longest_of(hi - lo);
+    for (size_t i = lo; i < hi; i++) at[i]++;
+}
+CC_RANGE(count_all) {
+    for (size_t i = lo; i < hi; i++) mark[i]++;
+}
+CC_RANGE(count_and_block, (unsigned char *, at), (unsigned, every)) {
+    for (size_t i = lo; i < hi; i++) {
+        if (i % every == 0) cc_yield();
+        if (i % (every * 16) == 1) cc_sleep_ms(1);
+        at[i]++;
+    }
+}
+CC_RANGE(spin, (_Atomic long *, work)) {
+    for (size_t i = lo; i < hi; i++)
+        for (int k = 0; k < 2000; k++) cc__cpu_relax();
+    cc__add_relaxed(work, (long)(hi - lo));
+}
+
+static void check(size_t lo, size_t hi) {
+    for (size_t i = 0; i < N; i++) test_must(mark[i] == (i >= lo && i < hi));
+    memset(mark, 0, sizeof mark);
+}
+
+static void *loop(void *workers) {
+    static const size_t ranges[][2] = {{0, 0}, {5, 5}, {0, 1}, {7, 9}, {0, 1000}, {13, 1000}, {0, N}, {N - 3, N}};
+    static const size_t grains[] = {0, 1, 2, 7, 1000, N, N + 1, SIZE_MAX / 2, CC_STATIC};
+    for (size_t r = 0; r < TEST_COUNT_OF(ranges); r++)
+        for (size_t g = 0; g < TEST_COUNT_OF(grains); g++) {
+            size_t lo = ranges[r][0], hi = ranges[r][1], grain = grains[g];
+            if (grain == 1 && hi - lo == N && (TEST_TSAN || TEST_ASAN)) continue;
+            cc__store_relaxed(&longest, 0);
+            test_must(cc_parallel_for(lo, hi, grain, count, mark) == 0);
+            if (grain != 0 && grain != CC_STATIC) test_must(cc__load_relaxed(&longest) <= grain);
+            if (grain == CC_STATIC && hi > lo)
+                test_must(cc__load_relaxed(&longest) == (hi - lo - 1) / (size_t)(uintptr_t)workers + 1);
+            check(lo, hi);
+        }
+    test_must(cc_parallel_for(9, 5, 0, count, mark) == 0); /* reversed: empty */
+    check(0, 0);
+    test_must(cc_parallel_for(0, N, 0, count_all) == 0);
+    check(0, N);
+    test_must(cc_parallel_for(0, 3000, 1, count_and_block, mark, 7) == 0);
+    check(0, 3000);
+    test_must(cc_parallel_for(0, 3000, 0, count_and_block, mark, 64) == 0);
+    check(0, 3000);
+    _Atomic long work = 0;
+    test_must(cc_parallel_for(0, 200, 0, spin, &work) == 0); /* long enough to be split */
+    test_must(cc__load_relaxed(&work) == 200);
+    return NULL;
+}
+static void each_index_once(void **state) {
+    (void)state;
+    test_on_all(loop);
+    assert_int_equal(cc_parallel_for(0, N, 0, count, mark), 0); /* from a plain thread */
+    check(0, N);
+    assert_int_equal(cc_parallel_for(0, N, CC_STATIC, count, mark), 0);
+    check(0, N);
+}
+
+/* ---- the end before the end ---- */
+
+CC_RANGE_TRY(fail_at, (size_t, bad), (_Atomic long *, calls)) {
+    cc__add_relaxed(calls, 1);
+    return lo <= bad && bad < hi ? -EIO : 0;
+}
+CC_RANGE_TRY(wait_for_cancel, (_Atomic long *, calls)) {
+    (void)lo, (void)hi;
+    cc__add_relaxed(calls, 1);
+    return cc_sleep_ms(60000);
+}
+/* It does not look, and never returns before it is told otherwise: the loop waits for it. */
+CC_RANGE(stubborn, (_Atomic int *, until), (_Atomic long *, calls)) {
+    (void)lo, (void)hi;
+    cc__add_relaxed(calls, 1);
+    while (cc__load_acquire(until) == 0) cc_yield();
+}
+CC_TASK(release_later, (_Atomic int *, until)) {
+    CC_SHIELD {
+        cc_sleep_ms(20);
+    }
+    cc__store_release(until, 1);
+    return 0;
+}
+
+static void *ends(void *workers) {
+    _Atomic long calls = 0;
+    test_must(cc_parallel_for(0, 1000, 1, fail_at, 0, &calls) == -EIO);
+    test_must(cc__load_relaxed(&calls) < 1000);
+    cc__store_relaxed(&calls, 0);
+    test_must(cc_parallel_for(0, 1000, 1, fail_at, 2000, &calls) == 0 && cc__load_relaxed(&calls) == 1000);
+    cc__store_relaxed(&calls, 0);
+    CC_DEADLINE_MS(5) {
+        test_must(cc_parallel_for(0, 1000, 1, wait_for_cancel, &calls) == -ETIMEDOUT);
+    }
+    test_must(cc__load_relaxed(&calls) < 1000);
+    cc__store_relaxed(&calls, 0);
+    CC_NURSERY(n) {
+        cc_nursery_cancel(n);
+        test_must(cc_parallel_for(0, 1000, 1, fail_at, 2000, &calls) == -ECANCELED);
+        test_must(cc__load_relaxed(&calls) == 0);
+    }
+    _Atomic int until = 0;
+    CC_NURSERY(n) {
+        cc_spawn(n, release_later, &until);
+        CC_DEADLINE_MS(1) {
+            test_must(cc_parallel_for(0, 100, 1, stubborn, &until, &calls) == -ETIMEDOUT);
+        }
+        test_must(cc__load_relaxed(&until) == 1 && cc__load_relaxed(&calls) < 100);
+    }
+    return workers;
+}
+static void errors_and_cancellation_end_loops(void **state) {
+    (void)state;
+    test_on_all(ends);
+}
+
+/* ---- reductions ---- */
+
+static float value[N];
+
+CC_REDUCE(double, total, (const float *, a)) {
+    double s = 0;
+    for (size_t i = lo; i < hi; i++) s += (double)a[i];
+    return s;
+}
+CC_REDUCE(float, rough, (const float *, a)) {
+    float s = 0;
+    for (size_t i = lo; i < hi; i++) s += a[i];
+    return s;
+}
+CC_REDUCE(size_t, widths) {
+    if ((lo & 1) != 0) cc_yield();
+    return hi - lo;
+}
+static double plus(double a, double b) {
+    return a + b;
+}
+static float plus_rough(float a, float b) {
+    return a + b;
+}
+static size_t add_up(size_t a, size_t b) {
+    return a + b;
+}
+
+static float rough_sum;
+static void *reduce(void *workers) {
+    test_must(cc_parallel_reduce(0, N, 0, 0.0, plus, total, value) == (double)N * (N - 1) / 2);
+    test_must(cc_parallel_reduce(3, 3, 0, 17.0, plus, total, value) == 17.0);
+    test_must(cc_parallel_reduce(5, 3, 0, 17.0, plus, total, value) == 17.0);
+    for (size_t grain = 0; grain < 50; grain += 7)
+        test_must(cc_parallel_reduce(0, 1000, grain, (size_t)5, add_up, widths) == 1005);
+    test_must(cc_parallel_reduce(0, 10, 1000, (size_t)0, add_up, widths) == 10);
+    for (int i = 0; i < 10; i++) {
+        float now = cc_parallel_reduce(0, N, 0, 0.0f, plus_rough, rough, value);
+        if (rough_sum == 0) rough_sum = now;
+        test_must(memcmp(&now, &rough_sum, sizeof now) == 0); /* to the last bit */
+    }
+    return workers;
+}
+static void reductions_are_the_same_each_time(void **state) {
+    (void)state;
+    for (size_t i = 0; i < N; i++) value[i] = (float)i;
+    test_on_all(reduce);
+    reduce(NULL); /* and from a plain thread */
+}
+
+/* ---- sorting ---- */
+
+struct element {
+    uint32_t key, was;
+};
+static int by_key(const void *a, const void *b) {
+    const struct element *x = a, *y = b;
+    return x->key < y->key ? -1 : x->key > y->key;
+}
+static void *sorts(void *workers) {
+    static const size_t sizes[] = {0, 1, 2, 3, 17, 1000, 5000, N};
+    for (size_t s = 0; s < TEST_COUNT_OF(sizes); s++)
+        for (int keys = 0; keys < 4; keys++) {
+            size_t n = sizes[s];
+            struct element *e = malloc(n * sizeof *e + 1);
+            struct cc__rng r;
+            cc__rng_seed(&r, test_seed() + s);
+            for (size_t i = 0; i < n; i++) {
+                uint32_t any = (uint32_t)cc__rng_next(&r);
+                e[i].key = keys == 0 ? any : keys == 1 ? any % 10 : keys == 2 ? (uint32_t)i : (uint32_t)(n - i);
+                e[i].was = (uint32_t)i;
+            }
+            test_must(cc_parallel_sort(e, n, sizeof *e, by_key) == 0);
+            for (size_t i = 1; i < n; i++)
+                test_must(e[i - 1].key < e[i].key || (e[i - 1].key == e[i].key && e[i - 1].was < e[i].was));
+            free(e);
+        }
+    struct element one = {0};
+    test_must(cc_parallel_sort(&one, 1, 0, by_key) == -EINVAL && cc_parallel_sort(&one, 1, 8, NULL) == -EINVAL);
+    test_must(cc_parallel_sort(NULL, 1, 8, by_key) == -EINVAL);
+    test_must(cc_parallel_sort(&one, SIZE_MAX / 2, 8, by_key) == -ENOMEM);
+    return workers;
+}
+static void elements_are_sorted_and_equal_ones_stay(void **state) {
+    (void)state;
+    test_on_all(sorts);
+    sorts(NULL);
+}
+
+TEST_MAIN(cmocka_unit_test(each_index_once), cmocka_unit_test(errors_and_cancellation_end_loops),
+          cmocka_unit_test(reductions_are_the_same_each_time),
+          cmocka_unit_test(elements_are_sorted_and_equal_ones_stay))
