@@ -137,8 +137,8 @@ CC_END_DECLS
     }                                                                                                                  \
     static R name PARAMS
 
-/* cc_parallel_reduce(lo, hi, grain, first, combine, name, arguments...): `first` and the values of all parts, combined in
- * the order of their indices. Which parts there are, and how they are grouped, follows from the range and the grain
+/* cc_parallel_reduce(lo, hi, grain, first, combine, name, arguments...): `first` and the values of all parts, combined
+ * in the order of their indices. Which parts there are, and how they are grouped, follows from the range and the grain
  * alone: the result is the same however many workers there are, also where combine() rounds.
  *   Call from  fiber or thread           Blocks: the caller only; not a cancellation point */
 #define cc_parallel_reduce(lo, hi, grain, first, combine, ...)                                                         \

@@ -452,6 +452,10 @@ void cc__forks_scope_leave(struct cc__task *self, struct cc_priv_scope *s) {
 
 /* ---- thieves ---- */
 
+static void fence_of_thief(void) {
+    cc__barrier_all(); /* [FJ2] R2 */
+}
+
 /* R1 to R3, with the lock; all: not half of it. */
 static void insist(struct cc__forks *f, bool all) {
     cc_priv_fork **tail = cc__load_relaxed(&f->tail), **head = cc__load_relaxed(cc__forks_head(f));
@@ -459,7 +463,7 @@ static void insist(struct cc__forks *f, bool all) {
     cc_priv_fork **split = all ? head : tail + (head - tail + 1) / 2;
     if (split < cc__load_relaxed(cc__forks_split(f))) split = cc__load_relaxed(cc__forks_split(f));
     cc__store_relaxed(cc__forks_split(f), split);
-    cc__barrier_all();                          /* [FJ2] R2 */
+    fence_of_thief();
     head = cc__load_acquire(cc__forks_head(f)); /* [FJ1] acquire: what is below it may be read */
     if (head < split) split = head < tail ? tail : head;
     set_split(f, split);
@@ -507,6 +511,10 @@ struct cc__task *cc__forks_steal(struct cc__worker *w, struct cc__worker *victim
     return t;
 }
 
+static void fence_of_hungry(void) {
+    cc__barrier_all(); /* [FJ2] H1 */
+}
+
 bool cc__forks_hungry(struct cc__worker *w) {
     struct cc__runtime *rt = w->runtime;
     unsigned count = cc__worker_count(rt);
@@ -517,9 +525,7 @@ bool cc__forks_hungry(struct cc__worker *w) {
         cc__store_relaxed(limit, NULL);
         fence = true;
     }
-    if (fence) {
-        cc__barrier_all(); /* [FJ2] H1 */
-    }
+    if (fence) fence_of_hungry();
     for (unsigned i = 0; i < count && !any; i++) any = cc__forks_any(&rt->workers[i].forks);
     return any;
 }

@@ -52,7 +52,10 @@ struct cc__runq {
 };
 
 /* A worker's jobs that have not begun: see job/queue.c. */
-enum { CC__JOBS_SLOTS = 512, CC__JOBS_STEAL = 32 };
+#ifndef CC__JOBS_SLOTS
+#define CC__JOBS_SLOTS 512
+#endif
+enum { CC__JOBS_STEAL = 32 };
 struct cc__jobs {
     struct cc__waitlist lock; /* guards all */
     _Atomic uint32_t length;  /* W: with the lock.  R: all, as a hint */

@@ -11,9 +11,8 @@
  * Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave
  * Define: CC__FORK_PLACES=4
  * Break: src/job/fork.c: #define CC_PRIV_FORK_FENCE() cc__fence_full() => #define CC_PRIV_FORK_FENCE() ((void)0)
- * Break: src/job/fork.c: cc__barrier_all(); => ;
+ * Break: src/job/fork.c: fence_of_thief(); => ;
  * Break: src/job/fork.c: if (head < split) split = head < tail ? tail : head; => ;
- * Break: src/job/fork.c: if (head < split) split = head < tail ? tail : head; => if (head < split) split = tail;
  * Break: src/job/fork.c: cc__store_relaxed(&f->tail, tail + 1); => ;
  * Break: src/job/fork.c: bool mine = tail <= at; => bool mine = true;
  * Break: src/job/fork.c: cut(f, f->base); => cc__store_relaxed(cc__forks_head(f), f->base);
@@ -24,81 +23,25 @@
 #define AROUND_FORKS 1
 #include <ccrt/fork.h>
 
-#include "plat/barrier.h"
-#include "plat/clock.h"
-
 #include "around.h"
+#include "forks.h"
 
 #include <stdlib.h>
 
-enum { RECORDS = 6, TASKS = 8, OWNER = 0 };
+enum { RECORDS = 6, OWNER = 0 };
 
 static struct record {
     cc_priv_fork fork; /* first */
     int in, out;
 } * record[RECORDS];
-static int ran[RECORDS]; /* each written once, plain */
-static struct cc__task tasks[MC_THREADS][TASKS];
-static int tasks_used[MC_THREADS];
-static struct cc__task *queued[TASKS]; /* at the owner, which alone touches it */
+static int ran[RECORDS];                     /* each written once, plain */
+static struct cc__task *queued[FORKS_TASKS]; /* at the owner, which alone touches it */
 static int queued_count;
-static cc_priv_fork *places[CC__FORK_PLACES];
 static _Atomic uint64_t idle_words[1];
 static cc_priv_scope inner;
 
 /* ---- what surrounds it ---- */
 
-int64_t cc__now_ns(void) {
-    static _Thread_local int64_t now;
-    return now += INT64_C(1000000);
-}
-bool cc__barrier_possible(void) {
-    return true;
-}
-void cc__barrier_all(void) {
-    cc__fence_full();
-}
-int cc__vm_map(void **out, size_t bytes) {
-    mc_assert(bytes == sizeof places);
-    *out = places;
-    return 0;
-}
-void cc__vm_unmap(void *at, size_t bytes) {
-    (void)at, (void)bytes;
-}
-int cc__spawn_prepare(struct cc__runtime *of, struct cc__task **out, void *(*fn)(void *), void *arg) {
-    int me = mc_self();
-    struct cc__task *t = &tasks[me][tasks_used[me]++];
-    mc_assert(tasks_used[me] <= TASKS);
-    t->fn = fn;
-    t->value = arg;
-    t->runtime = of;
-    *out = t;
-    return 0;
-}
-int cc__spawn_launch(struct cc__task *t) {
-    (void)t;
-    return -ESHUTDOWN;
-}
-void cc__record_free(struct cc__task *t) {
-    (void)t;
-}
-void cc__nursery_unlist(struct cc__task *t) {
-    (void)t;
-}
-int cc__nursery_cancelled(const struct cc_nursery *n) {
-    (void)n;
-    return 0;
-}
-void cc__nursery_cancel(struct cc_nursery *n, int code) {
-    (void)n, (void)code;
-}
-void cc__nursery_list(struct cc__task *self) {
-    (void)self;
-}
-void cc__finish_tell(struct cc__worker *w) {
-    (void)w;
-}
 void cc__idle_notify(struct cc__runtime *runtime) {
     (void)runtime;
 }
@@ -267,25 +210,18 @@ static void modest(void) {
 
 /* ---- before and after ---- */
 
-static void setup_places(cc_priv_fork **limit) {
-    struct cc__forks *f = &mine[OWNER].worker.forks;
-    all_begin(true);
-    f->base = f->scoped = f->own.priv_head = f->own.priv_split = places;
-    f->end = places + CC__FORK_PLACES;
-    f->own.priv_limit = limit;
-    cc__store_relaxed(&f->tail, places);
-    cc__store_relaxed(&f->shared, places);
-}
 /* Nobody has asked. */
 static void setup(void) {
-    setup_places(places + CC__FORK_PLACES - 1);
+    all_begin(true);
+    forks_places(&mine[OWNER].worker, places + CC__FORK_PLACES - 1);
     cc__bits_init(&rt.idle, idle_words, 1);
     mc_constant(idle_words, sizeof idle_words);
     mc_constant(&rt.searching, sizeof rt.searching);
 }
 /* Somebody sleeps, so that forks are shared as they are made. */
 static void setup_shared(void) {
-    setup_places(NULL);
+    all_begin(true);
+    forks_places(&mine[OWNER].worker, NULL);
     cc__bits_init(&rt.idle, idle_words, 1);
     (void)cc__bits_set(&rt.idle, 0);
     mc_constant(idle_words, sizeof idle_words);
