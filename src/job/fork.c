@@ -115,9 +115,11 @@ static struct cc__task *self_or_die(void) {
 static void *child_main(void *arg) {
     cc_priv_fork *r = arg;
     struct cc__task *t = cc__load_relaxed(&cc__worker_current()->current);
+    CC__EDGE_ACQUIRE(r);
     r->priv_what->run(r);
     if (t->has_locals) cc__locals_end(t);
     if (t->listed) cc__nursery_unlist(t);
+    CC__EDGE_RELEASE(r);
     /* [FJ4] release: the joiner sees what the child did; acquire: the wait it left there. */
     struct cc__wait *waits = cc__xchg_acq_rel(state_of(r), DONE);
     if (waits != NULL) cc__wake_next(cc__worker_current(), waits, CC__MATCHED);
@@ -153,7 +155,7 @@ static void task_set(struct cc__task *t, cc_priv_fork *r, const struct cc__task 
     t->home = home_of(parent);
     t->priority = parent->fn != NULL ? parent->priority : CC_PRIORITY_NORMAL;
     cc__store_relaxed(state_of(r), NULL);
-    if (CC__TRACING(CC__TRACE_SPAWN)) cc__event_spawn(t);
+    if (CC__TRACING(CC__TRACE_SPAWN | CC__EDGES)) cc__event_spawn(t);
 }
 
 /* ---- records that are away ---- */
@@ -332,6 +334,7 @@ void cc_priv_fork_away(cc_priv_fork *r) {
 }
 
 void cc_priv_fork_call(cc_priv_fork *r) {
+    CC__EDGE_RELEASE(r);
     cc_priv_fork_push(r);
 }
 
@@ -389,6 +392,7 @@ int cc_priv_join_slowly(cc_priv_fork *r) {
     bool call = at != AWAY && claim(cc__worker_current(), at);
     if (at == AWAY) unlink_away(r);
     if (!call && await(r)) {
+        CC__EDGE_ACQUIRE(r);
         r->priv_at = NULL;
         return 0;
     }

@@ -42,8 +42,8 @@ static int job_new(struct cc__task **out, const cc_job *job, int priority, cc_co
 static void launch(struct cc__tasks jobs, size_t count) {
     struct cc__worker *w = cc__worker_current();
     struct cc__runtime *rt = jobs.first->runtime;
-    if (CC__TRACING(CC__TRACE_SPAWN))
-        for (const struct cc__task *t = jobs.first; t != NULL; t = t->next) cc__event_spawn(t);
+    if (CC__TRACING(CC__TRACE_SPAWN | CC__EDGES))
+        for (struct cc__task *t = jobs.first; t != NULL; t = t->next) cc__event_spawn(t);
     bool plain = cc__ready_is_plain(jobs.first);
     if (plain && (w == NULL || w->runtime != rt)) {
         cc__ready_batch(jobs, count);

@@ -6,6 +6,7 @@
  * first, which the cut respects.
  *
  * Prev: job/loop.c  Next: chan/chan.h */
+#define CC_PRIV_FORK_CALLS 1 /* where ThreadSanitizer is told of it (trace/edges.h); a fork here is large */
 #include <ccrt/async.h>
 #include <ccrt/parallel.h>
 

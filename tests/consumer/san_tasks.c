@@ -298,6 +298,41 @@ static void parks(void) {
     }
 }
 
+/* ---- forks, jobs, loops ---- */
+
+static int cells[20000];
+
+CC_ASYNC(long, sum, (int, from), (int, to)) {
+    if (to - from <= 100) {
+        long all = 0;
+        for (int i = from; i < to; i++) all += cells[i];
+        return all;
+    }
+    CC_FORKED(sum, left);
+    cc_fork(left, sum, from, from + (to - from) / 2);
+    long right = sum(from + (to - from) / 2, to);
+    return cc_join(left, sum) + right;
+}
+static void adds(void *cell) {
+    ++*(int *)cell;
+}
+static int compare(const void *a, const void *b) {
+    return *(const int *)a - *(const int *)b;
+}
+
+static void computes(void) {
+    enum { CELLS = sizeof cells / sizeof cells[0] };
+    for (int i = 0; i < 10; i++) {
+        cc_counter c = CC_COUNTER_INIT(0);
+        for (int k = 0; k < CELLS; k++) cells[k] = CELLS - k;
+        for (int k = 0; k < TIMES; k++) CHECK(cc_job_spawn(adds, &cells[k], CC_PRIORITY_NORMAL, &c) == 0);
+        cc_counter_wait(&c);
+        CHECK(sum(0, CELLS) == (long)CELLS * (CELLS + 1) / 2 + TIMES);
+        CHECK(cc_parallel_sort(cells, CELLS, sizeof cells[0], compare) == 0);
+        for (int k = 1; k < CELLS; k++) CHECK(cells[k - 1] <= cells[k]);
+    }
+}
+
 CC_MAIN(argc, argv) {
     (void)argc, (void)argv;
     spawns_and_joins();
@@ -310,6 +345,7 @@ CC_MAIN(argc, argv) {
     all_locks();
     all_meet();
     parks();
+    computes();
     printf("ok\n");
     return 0;
 }
