@@ -345,7 +345,7 @@ void gz_compress(struct gz_job *job) {
     const cc_task_attr first = {.name = "reader", .priority = CC_PRIORITY_HIGH};
     cc_task t;
     w.ahead_most = 1;
-    w.window = 2 * (size_t)w.way->workers + 5;
+    w.window = 2 * (size_t)w.way->workers + 7;
     w.index = malloc(sizeof *w.index); /* pages of it that are not used cost nothing */
     int rc = w.index == NULL ? -ENOMEM : cc_ordered_create(&w.ordered, w.window);
     if (rc == 0) rc = cc_chan_create(w.spare, w.window); /* NOLINT(bugprone-sizeof-expression): of pointers */

@@ -193,7 +193,7 @@ int main(int argc, char **argv) {
     engine = &gz_engine_zlib;
     input = open(argv[2], O_RDONLY);
     if (input < 0) die(argv[2]);
-    window = 2 * workers + 5;
+    window = 2 * workers + 7;
     in_order = calloc(window, sizeof *in_order);
     pthread_t *threads = calloc(workers + 1, sizeof *threads);
     if (in_order == NULL || threads == NULL) die("memory");
