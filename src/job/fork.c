@@ -334,7 +334,7 @@ void cc_priv_fork_away(cc_priv_fork *r) {
 }
 
 void cc_priv_fork_call(cc_priv_fork *r) {
-    CC__EDGE_RELEASE(r);
+    CC__EDGE_RELEASE(r); /* who has ThreadSanitizer comes here */
     cc_priv_fork_push(r);
 }
 
@@ -345,10 +345,14 @@ static bool await(cc_priv_fork *r) {
     struct cc__wait w;
     void *state = cc__load_acquire(state_of(r)); /* [FJ4] */
     if (state == KEPT) return false;
-    if (state == DONE) return true;
+    if (state == DONE) {
+        CC__EDGE_ACQUIRE(r);
+        return true;
+    }
     cc__wait_begin(&w, self_or_die(), CC__BY_LIST, r, "fork");
     /* [FJ4] release: the child that ends sees the wait; acquire: it has ended, and what it did is seen. */
     if (cc__cas_acq_rel(state_of(r), &state, &w)) cc__wait_for_ever(&w);
+    CC__EDGE_ACQUIRE(r);
     return true;
 }
 

@@ -10,6 +10,7 @@
  *   a wait that is decided    the record of the waiter; an unpark the same
  *   a task that is spawned    its record
  *   a mutex                   the mutex
+ *   a fork, and its end       its record
  *
  * The sites are where the code has the release and the acquire that do the work. While it is on, channels are always
  * frozen (chan.h), so that a value in a ring passes through a lock.
