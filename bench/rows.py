@@ -394,7 +394,45 @@ GZIP_DECOMPRESS = Row(
     workers=(2, 8),
 )
 
+RAYON = {
+    "version": package_version("librust-rayon-dev", "rayon"),
+    "packages": ("cargo", "rustc", "librust-rayon-dev"),
+    "link": ('rayon = "1"',),
+}
+TBB = {
+    "version": package_version("libtbb-dev", "oneTBB"),
+    "packages": ("g++", "libtbb-dev"),
+    "link": ("-ltbb",),
+}
+
+FIB = Row(
+    "fib",
+    "fork and join for each call of fib(32) but the leaves, no cutoff",
+    metrics=("fib",),
+    peers=(
+        Peer("rayon", "fib_rayon.rs", **RAYON, goals={"fib": 0.5}, note="rayon::join; what is joined cannot block"),
+        Peer("tbb", "fib_tbb.cpp", **TBB, note="task_group"),
+    ),
+    workers=(1, 2),
+)
+
+FIB_JOBS = Row(
+    "fib_jobs",
+    "two jobs and a counter for each call of fib(22) but the leaves",
+    metrics=("fib_jobs",),
+    peers=(Peer("goal", constants={"fib_jobs": (285.0, "ns")}, goals={"fib_jobs": 1.0}, note="3.5 million a second"),),
+    workers=(1, 2),
+)
+
+SPAWN_1M_EMPTY = Row(
+    "spawn_1m_empty",
+    "one task forks a million functions that do nothing, and joins them",
+    metrics=("spawn_1m_empty",),
+    peers=(Peer("rayon", "spawn_1m_empty_rayon.rs", **RAYON, goals={"spawn_1m_empty": 0.5}, note="scope and spawn"),),
+    workers=(1, 2),
+)
+
 ROWS = (SWITCH, YIELD, MANY, YIELD_MN, SPAWN_BATCH, SPAWN_JOIN, NURSERY, SLEEP_1M, PARKED_1M, STARTUP, WAKE_LATENCY,
         PLACEMENT, NOISY_NEIGHBOR, SYSCALL_KIDNAP, CPU_GROWTH, TRACE_COST, PINGPONG, CHAN,
         SELECT8_BLOCK, SELECT8_READY, SKYNET, CANCEL_STORM,
-        MUTEX, MUTEX_CONTENDED, HERD, GZIP_COMPRESS, GZIP_DECOMPRESS)
+        MUTEX, MUTEX_CONTENDED, HERD, FIB, FIB_JOBS, SPAWN_1M_EMPTY, GZIP_COMPRESS, GZIP_DECOMPRESS)
