@@ -407,7 +407,7 @@ TBB = {
 
 FIB = Row(
     "fib",
-    "fork and join for each call of fib(32) but the leaves, no cutoff",
+    "fork and join for each call of fib(35) but the leaves, no cutoff",
     metrics=("fib",),
     peers=(
         Peer("rayon", "fib_rayon.rs", **RAYON, goals={"fib": 0.5}, note="rayon::join; what is joined cannot block"),
