@@ -345,14 +345,10 @@ static bool await(cc_priv_fork *r) {
     struct cc__wait w;
     void *state = cc__load_acquire(state_of(r)); /* [FJ4] */
     if (state == KEPT) return false;
-    if (state == DONE) {
-        CC__EDGE_ACQUIRE(r);
-        return true;
-    }
+    if (state == DONE) return true;
     cc__wait_begin(&w, self_or_die(), CC__BY_LIST, r, "fork");
     /* [FJ4] release: the child that ends sees the wait; acquire: it has ended, and what it did is seen. */
     if (cc__cas_acq_rel(state_of(r), &state, &w)) cc__wait_for_ever(&w);
-    CC__EDGE_ACQUIRE(r);
     return true;
 }
 
