@@ -29,30 +29,16 @@ int gz_app_say(struct gz_app *app, int status, const char *path, const char *for
 
 /* ---- the runtime ---- */
 
-struct run {
-    struct gz_job *job;
-    struct gz_found *found;
-};
-
-static void *run(void *arg) {
-    struct run *r = arg;
-    if (r->found == NULL)
-        gz_compress(r->job);
-    else
-        gz_decompress(r->job, r->found);
-    return NULL;
-}
-
 /* Nothing here blocks a worker but computing, and no more of them are to compute than were asked for: nobody need watch
  * them. */
 void gz_app_run(struct gz_app *app, struct gz_job *job, struct gz_found *found) {
     const unsigned workers = app->o.way.workers;
     const cc_runtime_attr attr = {.workers = workers, .no_monitor = 1, .name = "ccgz"};
     const cc_task_attr task = {.name = "ccgz", .priority = CC_PRIORITY_HIGH};
-    struct run r = {.job = job, .found = found};
+    struct gz_run r = {.job = job, .found = found};
     cc_task t;
     int rc = app->runtime != NULL ? 0 : cc_runtime_create(&app->runtime, &attr);
-    if (rc == 0) rc = cc_runtime_spawn(app->runtime, &t, &task, run, &r);
+    if (rc == 0) rc = cc_runtime_spawn(app->runtime, &t, &task, gz_run, &r);
     if (rc == 0) rc = cc_task_join(t, NULL);
     if (rc != 0) (void)gz_fail(job, "%s", cc_strerror(rc));
 }

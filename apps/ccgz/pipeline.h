@@ -20,6 +20,13 @@ struct gz_found {
 };
 void gz_decompress(struct gz_job *job, struct gz_found *found);
 
+/* Either, as a task; without `found` it compresses. */
+struct gz_run {
+    struct gz_job *job;
+    struct gz_found *found;
+};
+void *gz_run(void *run);
+
 /* Its two ways. By an index: 1, done; 0, there is none to be used; -1, it was not true: begin anew. The other goes from
  * the beginning to the end; its first `skip` bytes were written before, and their checksum then was `skip_crc`. */
 int gz_inflate_indexed(struct gz_job *job, struct gz_found *found, uint32_t *written_crc);

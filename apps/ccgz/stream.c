@@ -370,3 +370,12 @@ void gz_inflate_stream(struct gz_job *job, struct gz_found *found, uint64_t skip
     }
     release(&w);
 }
+
+void *gz_run(void *run) {
+    struct gz_run *r = run;
+    if (r->found == NULL)
+        gz_compress(r->job);
+    else
+        gz_decompress(r->job, r->found);
+    return NULL;
+}

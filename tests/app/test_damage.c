@@ -32,24 +32,10 @@ static cc_runtime *runtime;
 
 /* ---- running jobs on files in memory ---- */
 
-struct run {
-    struct gz_job *job;
-    struct gz_found *found;
-};
-
-static void *run(void *arg) {
-    struct run *r = arg;
-    if (r->found == NULL)
-        gz_compress(r->job);
-    else
-        gz_decompress(r->job, r->found);
-    return NULL;
-}
-
 static void run_job(struct gz_job *job, struct gz_found *found) {
-    struct run r = {job, found};
+    struct gz_run r = {job, found};
     cc_task t;
-    assert_int_equal(cc_runtime_spawn(runtime, &t, NULL, run, &r), 0);
+    assert_int_equal(cc_runtime_spawn(runtime, &t, NULL, gz_run, &r), 0);
     assert_int_equal(cc_task_join(t, NULL), 0);
 }
 
