@@ -3,6 +3,8 @@
 #ifndef CCRT_DEFS_H
 #define CCRT_DEFS_H
 
+#include <stddef.h>
+
 #ifdef __cplusplus
 #define CC_BEGIN_DECLS extern "C" {
 #define CC_END_DECLS }
@@ -18,6 +20,9 @@
 #define CC_API
 #define CC_NODISCARD
 #endif
+
+/* The struct of that type whose member ptr points to. */
+#define CC_CONTAINER_OF(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 
 /* Of typed calls: ptr, which must be a pointer to that type; and a value of the type of something's elements, in the
  * caller's frame. */

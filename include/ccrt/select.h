@@ -26,14 +26,24 @@
 
 CC_BEGIN_DECLS
 
-enum { CC_OP_NONE, CC_OP_RECV, CC_OP_SEND, CC_OP_CLOSED, CC_OP_AFTER, CC_OP_DEFAULT, CC_OP_DONE };
+enum {
+    CC_OP_NONE,
+    CC_OP_RECV,
+    CC_OP_SEND,
+    CC_OP_CLOSED,
+    CC_OP_AFTER,
+    CC_OP_DEFAULT,
+    CC_OP_DONE,
+    CC_OP_READABLE,
+    CC_OP_WRITABLE
+};
 
 /* One case. */
 typedef struct cc_case {
     int op;        /* CC_OP_*; CC_OP_NONE never happens */
     cc_chan *chan; /* NULL: it never happens */
     void *elem;    /* received into, or sent from */
-    int64_t ns;    /* CC_OP_AFTER: that long from now; negative is 0 */
+    int64_t ns;    /* CC_OP_AFTER: that long from now; negative is 0. CC_OP_READABLE, CC_OP_WRITABLE: a descriptor */
     cc_task task;  /* CC_OP_DONE: that it has ended */
 } cc_case;
 
@@ -104,6 +114,10 @@ template <class... C> int select(int order, const C &...c) {
 #define CC_DEFAULT CC_PRIV_CASE(CC_OP_DEFAULT, NULL, NULL, 0)
 /* A task has ended, or its handle is stale; joining it does not wait then. */
 #define CC_DONE(t) CC_PRIV_CASE_(CC_OP_DONE, NULL, NULL, 0, t)
+/* A descriptor can be read, or written, without waiting; or its end, or an error, can be found out so. If it is closed
+ * meanwhile select returns -EBADF; a negative one is -EBADF, too. */
+#define CC_READABLE(fd) CC_PRIV_CASE(CC_OP_READABLE, NULL, NULL, fd)
+#define CC_WRITABLE(fd) CC_PRIV_CASE(CC_OP_WRITABLE, NULL, NULL, fd)
 
 #define cc_select(...) CC_PRIV_SELECT(CC_SELECT_FAIR, __VA_ARGS__)
 #define cc_select_ordered(...) CC_PRIV_SELECT(CC_SELECT_IN_ORDER, __VA_ARGS__)
@@ -157,6 +171,8 @@ static inline int cc_priv_select_hit(cc_priv_select *s) {
 #define CC_ON_AFTER_MS(ms) CC_PRIV_ON(CC_OP_AFTER, NULL, NULL, (int64_t)(ms)*1000000)
 #define CC_ON_DEFAULT CC_PRIV_ON(CC_OP_DEFAULT, NULL, NULL, 0)
 #define CC_ON_DONE(t) if (cc_s.pass == 1 ? cc_priv_select_add_task(&cc_s, t) : cc_priv_select_hit(&cc_s))
+#define CC_ON_READABLE(fd) CC_PRIV_ON(CC_OP_READABLE, NULL, NULL, fd)
+#define CC_ON_WRITABLE(fd) CC_PRIV_ON(CC_OP_WRITABLE, NULL, NULL, fd)
 /* No case happened; why is assigned to rc. */
 #define CC_ON_ERROR(rc) if (cc_s.pass == 2 && cc_s.result < 0 && ((rc) = cc_s.result, 1))
 

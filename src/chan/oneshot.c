@@ -12,7 +12,7 @@
  *
  * Who ends the second end frees. After its unlock the other touches nothing, so that one may.
  *
- * Prev: chan/select.c  Next: chan/broadcast.c */
+ * Prev: chan/poll.c  Next: chan/broadcast.c */
 #include <ccrt/oneshot.h>
 
 #include "../base/assert.h"

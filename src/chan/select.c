@@ -14,7 +14,7 @@
  * Rejected: registering with one lock at a time (a select that meets another one must then claim both, in an order, and
  * give up and try again); waking a select to try its cases again (another may have been quicker, time and again).
  *
- * Prev: chan/chan.c  Next: chan/oneshot.c */
+ * Prev: chan/chan.c  Next: chan/poll.c */
 #include <ccrt/select.h>
 
 #include "../base/assert.h"
@@ -34,7 +34,8 @@ enum { FEW = 16 }; /* cases that need no memory but the frame */
 /* Where a case waits. */
 struct place {
     struct cc__waitlist *list; /* NULL: it never happens by a list */
-    cc_chan *chan;             /* whose list it is; NULL: a task's */
+    cc_chan *chan;             /* whose list it is; NULL: a task's, or a descriptor's */
+    struct cc__waitlist *lock; /* the list whose lock guards it */
     struct cc__wait node;
 };
 
@@ -52,16 +53,27 @@ static bool on_channel(const cc_case *c) {
     return c->chan != NULL && (c->op == CC_OP_RECV || c->op == CC_OP_SEND || c->op == CC_OP_CLOSED);
 }
 
+static bool on_descriptor(const cc_case *c) {
+    return c->op == CC_OP_READABLE || c->op == CC_OP_WRITABLE;
+}
+static int descriptor(const cc_case *c) {
+    return c->ns < 0 || c->ns > INT32_MAX ? -1 : (int)c->ns;
+}
+static enum cc__fd_way way_of(const cc_case *c) {
+    return c->op == CC_OP_READABLE ? CC__FD_IN : CC__FD_OUT;
+}
+
 static struct cc__waitlist *list_of(const cc_case *c) {
     if (c->op == CC_OP_DONE)
         return c->task.priv_record == NULL ? NULL : &((struct cc__task *)c->task.priv_record)->joiners;
+    if (on_descriptor(c)) return cc__fd_list_of(descriptor(c), way_of(c));
     if (!on_channel(c)) return NULL;
     if (c->op == CC_OP_CLOSED) return &c->chan->ends;
     return c->op == CC_OP_RECV ? &c->chan->rx : &c->chan->tx;
 }
 
-/* The list whose lock guards it. */
-static inline struct cc__waitlist *lock_of(const struct place *p) {
+static struct cc__waitlist *lock_of(const cc_case *c, const struct place *p) {
+    if (on_descriptor(c)) return cc__fd_list_of(descriptor(c), CC__FD_IN);
     return p->chan != NULL ? &p->chan->rx : p->list;
 }
 
@@ -73,7 +85,7 @@ static int read_cases(struct select *s) {
     s->deadline_ns = CC__NEVER;
     for (unsigned i = 0; i < s->count; i++) {
         const cc_case *c = &s->cases[i];
-        if (c->op < CC_OP_NONE || c->op > CC_OP_DONE) return -EINVAL;
+        if (c->op < CC_OP_NONE || c->op > CC_OP_WRITABLE) return -EINVAL;
         if (c->op == CC_OP_DEFAULT && s->fallback < 0) s->fallback = (int)i;
         if (c->op != CC_OP_AFTER) continue;
         if (now == 0) now = cc__choice_now();
@@ -94,11 +106,17 @@ static int closed(const struct select *s, const cc_chan *c, int code) {
 
 /* ---- 1: without a lock ---- */
 
+/* What 1, 0 or an error of a descriptor means as a result. */
+static int descriptor_index(int ready, unsigned i) {
+    return ready > 0 ? (int)i : ready == 0 ? -EAGAIN : ready;
+}
+
 /* -EAGAIN: it cannot happen now. */
 static int attempt(const struct select *s, unsigned i) {
     const cc_case *c = &s->cases[i];
     int rc = -EAGAIN;
     if (c->op == CC_OP_DONE) return c->task.priv_record == NULL || cc__task_ended(c->task) ? (int)i : -EAGAIN;
+    if (on_descriptor(c)) return descriptor_index(cc__fd_ready_now(descriptor(c), way_of(c)), i);
     if (!on_channel(c)) return -EAGAIN;
     if (c->op == CC_OP_RECV && cc__chan_may_recv(c->chan)) rc = cc_channel_try_recv(c->chan, c->elem);
     if (c->op == CC_OP_SEND && cc__chan_may_send(c->chan)) rc = cc_channel_try_send(c->chan, c->elem);
@@ -134,7 +152,8 @@ static void find_places(struct select *s) {
         struct place *p = &s->places[i];
         p->chan = on_channel(&s->cases[i]) ? s->cases[i].chan : NULL;
         p->list = list_of(&s->cases[i]);
-        if (p->list != NULL) add_lock(s, lock_of(p));
+        p->lock = lock_of(&s->cases[i], p);
+        if (p->list != NULL) add_lock(s, p->lock);
     }
 }
 
@@ -151,6 +170,14 @@ static struct cc__wait *begin(struct select *s, struct cc__task *self) {
         p->node.object = p->chan != NULL ? (void *)p->chan : s->cases[i].task.priv_record;
     }
     return w;
+}
+
+/* Descriptors are watched from before the locks are taken: what comes then is remembered. */
+static int prepare_descriptors(struct select *s) {
+    int rc = 0;
+    for (unsigned i = 0; i < s->count && rc == 0; i++)
+        if (on_descriptor(&s->cases[i])) rc = cc__fd_prepare(descriptor(&s->cases[i]), &s->places[i].node);
+    return rc;
 }
 
 static inline void lock_all(struct select *s) {
@@ -173,6 +200,8 @@ static int attempt_locked(const struct select *s, unsigned i, struct cc__meet *m
     switch (c->op) {
     case CC_OP_DONE: return cc__task_ended_locked(c->task) ? (int)i : -EAGAIN;
     case CC_OP_CLOSED: return cc__chan_ended_locked(c->chan) ? (int)i : -EAGAIN;
+    case CC_OP_READABLE:
+    case CC_OP_WRITABLE: return descriptor_index(cc__fd_look(descriptor(c), way_of(c), &s->places[i].node), i);
     case CC_OP_RECV:
         if (!cc__chan_may_recv(c->chan)) return -EAGAIN;
         rc = cc__chan_recv_locked(c->chan, c->elem, m);
@@ -228,10 +257,13 @@ static void leave_all(struct select *s, unsigned but) {
     for (unsigned i = 0; i < s->count; i++) {
         struct place *p = &s->places[i];
         if (p->list == NULL || i == but) continue;
-        if (p->chan != NULL)
+        if (p->chan != NULL) {
             cc__chan_leave(p->chan, p->list, &p->node);
-        else
-            cc__waitlist_leave(p->list, &p->node);
+            continue;
+        }
+        cc__waitlist_lock(p->lock);
+        cc__waitlist_remove(p->list, &p->node);
+        cc__waitlist_unlock(p->lock);
     }
 }
 
@@ -248,6 +280,7 @@ static int decided(struct select *s, int rc) {
     unsigned i = find_hit(s);
     leave_all(s, i);
     if (rc == 0 || s->cases[i].op == CC_OP_DONE || s->cases[i].op == CC_OP_CLOSED) return (int)i;
+    if (on_descriptor(&s->cases[i])) return -EBADF;
     return closed(s, s->cases[i].chan, (int)s->places[i].node.tag);
 }
 
@@ -269,8 +302,10 @@ static int select_wait(struct select *s, struct cc__task *self) {
         struct cc__meet m = {0};
         size_t elem_bytes = 0;
         struct cc__wait *w = begin(s, self);
+        int rc = prepare_descriptors(s);
+        if (rc != 0) return rc;
         lock_all(s);
-        int rc = attempt_all_locked(s, &m, &elem_bytes);
+        rc = attempt_all_locked(s, &m, &elem_bytes);
         if (rc != -EAGAIN) {
             go_on(s, &m, elem_bytes);
             return rc;

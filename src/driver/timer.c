@@ -16,7 +16,7 @@
  * Rejected: a heap in an array (it must grow: a sleep that fails for lack of memory); a heap alone (a million sleeps of
  * up to a second: a sixth of all processor time was spent on missing the cache in it); wheels alone (they round times).
  *
- * Prev: driver/timer.h  Next: sched/sched.h */
+ * Prev: driver/timer.h  Next: driver/fd.h */
 #include "timer.h"
 
 #include "../base/assert.h"

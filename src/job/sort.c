@@ -5,7 +5,7 @@
  * before what is above, so the two parts are merged apart. Equal elements stay in order: those of the first run go
  * first, which the cut respects.
  *
- * Prev: job/loop.c  Next: chan/chan.h */
+ * Prev: job/loop.c  Next: future/future.c */
 #define CC_PRIV_FORK_CALLS 1 /* where ThreadSanitizer is told of it (trace/edges.h); a fork here is large */
 #include <ccrt/async.h>
 #include <ccrt/parallel.h>

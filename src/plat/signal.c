@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Signals. A handler runs in the middle of anything, so all it does here is to call a function that says so of itself.
  *
- * Prev: plat/fault.c  Next: fiber/ctx.h */
+ * Prev: plat/fault.c  Next: plat/poll.h */
 #include "signal.h"
 
 #include "../base/atomic.h"

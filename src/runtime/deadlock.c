@@ -3,7 +3,8 @@
  *
  * The monitor asks, once, when all workers have been idle for a while. It is a deadlock if there are tasks, and
  *
- *   - no queue has one, no timer will fire, no blocking call is under way, nobody is about to wake one from outside;
+ *   - no queue has one, no timer will fire, no blocking call is under way, none waits for a descriptor, nobody is
+ *     about to wake one from outside;
  *   - every thread of the process is one of the library's, or a plain one that waits in the library without a limit:
  *     the kernel's count of threads is the sum of both. A thread that was woken and has not run yet is not waiting, so
  *     the sum is too small: no report;
@@ -110,7 +111,7 @@ static void tell_inboxes(struct cc__runtime *rt) {
 
 bool cc__deadlock_check(struct cc__runtime *first) {
     uint64_t tasks = 0;
-    if (cc__load_relaxed(&external) > 0 || cc__blocking_pending() != 0) return false;
+    if (cc__load_relaxed(&external) > 0 || cc__blocking_pending() != 0 || cc__fd_any_waits()) return false;
     for (struct cc__runtime *rt = first; rt != NULL; rt = rt->growth.next) {
         if (!is_still(rt)) return false;
         tasks += tasks_of(rt);

@@ -87,6 +87,7 @@ static int core_init(cc_runtime *rt, const struct cc__options *o) {
 void cc__runtime_free(cc_runtime *rt) {
     cc__account_gone(rt);
     if (rt->core.workers != NULL) {
+        cc__poll_end(&rt->core);
         cc__hooks_memory_gone(rt->core.workers, rt->worker_bytes);
         cc__vm_unmap(rt->core.workers, rt->worker_bytes);
     }

@@ -6,6 +6,7 @@
  *
  * Prev: runtime/deadlock.c  Next: runtime/blocking.c */
 #include "../fiber/backtrace.h"
+#include "../plat/peek.h"
 #include "../plat/stop.h"
 #include "report.h"
 
@@ -16,8 +17,8 @@ void cc__stall_report(struct cc__worker *w, const char *kind, bool asleep) {
     size_t depth = 0;
     if (t == NULL) return;
     if (!asleep && cc__stop(w->thread_id, &at)) {
-        struct cc__fiber *f = t->fiber; /* it stands: if it is still that task, this is its fiber */
-        if (f != NULL && cc__load_relaxed(&w->current) == t)
+        struct cc__fiber *f = NULL; /* it stands: if it is still that task, this is its fiber; a future may be gone */
+        if (cc__peek((void *)&f, &t->fiber, sizeof f) && f != NULL && cc__load_relaxed(&w->current) == t)
             depth = cc__backtrace_from(f, (struct cc__frame){at.pc, at.sp, at.fp}, pc, CC__REPORT_FRAMES);
         cc__stop_over();
     }

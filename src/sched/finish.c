@@ -138,6 +138,16 @@ static enum looked join_look(cc_task task, struct cc__wait *w, void **result) {
     return found;
 }
 
+int cc__join_poll(cc_task task, struct cc__wait *w, void **result) {
+    if (task.priv_record == NULL) return -ESRCH;
+    switch (join_look(task, w, result)) {
+    case STALE: return -ESRCH;
+    case ENDED: return 0;
+    case LIVE: break;
+    }
+    return -EAGAIN;
+}
+
 /* What a call may join: 0, or why not. */
 static int joinable(cc_task task, struct cc__task **self) {
     if (task.priv_record == NULL) return -ESRCH;

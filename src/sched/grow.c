@@ -16,7 +16,7 @@
  * ready, and wakes somebody for that, sleeps apart from the others, and is woken by the monitor when something waits in
  * the lane of the begun.
  *
- * Prev: sched/idle.c  Next: sched/monitor.c */
+ * Prev: sched/fdwait.c  Next: sched/monitor.c */
 #include "sched.h"
 
 #include "../plat/clock.h"
@@ -35,6 +35,8 @@ void cc__worker_init(struct cc__runtime *rt, unsigned place) {
     w->until_look = w->look_every = 1;
     cc__rng_seed(&w->rng, (uint64_t)now + place);
     cc__timers_init(&w->timers, now);
+    cc__reactor_init(&w->reactor);
+    w->polls = &rt->workers[place % rt->base_count].reactor;
     if (CC__TRACING(CC__TRACE_ALL)) w->trace = cc__trace_open(rt->number, place, rt->name);
 }
 

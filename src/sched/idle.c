@@ -9,7 +9,8 @@
  *   P5 searching 0 to 1, then clears an idle         it takes its bit back and searches
  *      worker's bit; there is none any more:      S5 sleeps while asleep == 1
  *      searching back to 0, and P2 again
- *   P6 asleep = 0, wakes it
+ *   P6 asleep = 0, wakes it: by the futex, or
+ *      the bell of the reactor it sleeps in
  *
  * P2 and S3: either P3/P4 sees the sleeper, or S4 sees the work. Without them both could miss:
  *     P: queue = work; reads searching 1, idle 0       S: idle = 1, searching = 0; reads queue empty
@@ -24,7 +25,11 @@
  * with an earlier one. Who adds a timer that is earlier than that wakes one idle worker, which sleeps again
  * with the new timeout. The same fences make this certain.
  *
- * Prev: sched/park.c  Next: sched/finish.c */
+ * Reactors. A worker that has one sleeps in it; so an event ends its sleep as a timer does. Which of the two it will be
+ * is said by the word, at S1: who wakes it takes the word and knows. A reactor that another thread makes for a worker
+ * is work for it, as mail is: S4 finds that it would sleep in the wrong place.
+ *
+ * Prev: sched/park.c  Next: sched/poll.c */
 #include "sched.h"
 
 #include "../base/assert.h"
@@ -37,8 +42,10 @@
 /* P6: its bit is cleared, and searching counts it. */
 static void rouse(struct cc__worker *w) {
     /* [ID2] release: it wakes as a searcher that sees what we published. */
-    cc__store_release(&w->asleep, 0);
-    cc__futex_wake(&w->asleep, 1);
+    if (cc__xchg_release(&w->asleep, CC__AWAKE) == CC__ASLEEP_POLLING)
+        cc__reactor_ring(&w->reactor);
+    else
+        cc__futex_wake(&w->asleep, 1);
     if (CC__TRACING(CC__LOG_WAKE)) cc__event_rouse(w);
 }
 
@@ -163,10 +170,14 @@ static bool sleep_until_woken(struct cc__worker *w, int64_t now, int64_t timer) 
     if (w->temporary && (!timed || retire < timer)) until = retire;
     cc__count(&w->count.slept);
     /* [ID2] acquire: pairs with the waker's release. */
-    while (cc__load_acquire(&w->asleep) == 1 && !tired)
-        if (cc__futex_wait(&w->asleep, 1, until) == -ETIMEDOUT) tired = true;
+    for (uint32_t how; (how = cc__load_acquire(&w->asleep)) != CC__AWAKE && !tired;) {
+        if (CC__UNLIKELY(how == CC__ASLEEP_POLLING))
+            tired = cc__poll_sleep(w, until);
+        else
+            tired = cc__futex_wait(&w->asleep, CC__ASLEEP, until) == -ETIMEDOUT;
+    }
     if (timed) cc__cas_relaxed(&rt->sleeper_until, &timer, CC__NEVER);
-    return tired && until == retire;
+    return tired && w->temporary && until == retire;
 }
 
 /* Whether a worker whose bit is cleared, and which does not search, can go. */
@@ -180,24 +191,26 @@ static bool can_retire(struct cc__worker *w) {
 
 bool cc__idle_sleep(struct cc__worker *w) {
     struct cc__runtime *rt = w->runtime;
-    cc__store_relaxed(&w->asleep, 1);
+    bool polls = cc__poll_own(w);
+    cc__store_relaxed(&w->asleep, polls ? CC__ASLEEP_POLLING : CC__ASLEEP);
     cc__bits_set(&rt->idle, w->id);
     cc__idle_stop_searching(w, false);
     cc__fence_full(); /* [ID1] S3, see above */
     int64_t timer = next_timer(rt);
     bool stay = cc__load_acquire(&rt->stopping) != 0 || cc__steal_anything(w), tired = false;
+    stay = stay || cc__poll_own(w) != polls;
     int64_t now = cc__choice_now();
     if (!stay && timer > now) {
         tired = sleep_until_woken(w, now, timer);
         cc__coarse_tell(rt, cc__choice_now()); /* nobody may have told the time meanwhile */
     }
     if (claim_self(w)) {
-        cc__store_relaxed(&w->asleep, 0);
+        cc__store_relaxed(&w->asleep, CC__AWAKE);
         if (tired && can_retire(w)) return false;
         cc__add_acq_rel(&rt->searching, 1);
     } else {
         /* Its waker is about to clear the word, or has: it must not find a later sleep. */
-        while (cc__load_acquire(&w->asleep) == 1) cc__cpu_relax();
+        while (cc__load_acquire(&w->asleep) != CC__AWAKE) cc__cpu_relax();
     }
     w->searching = true;
     cc__monitor_rouse();

@@ -4,10 +4,11 @@
  * a timer that was fired for a stuck worker does not wait behind a crowd. In each a ring without a lock, and a list
  * under a lock for what finds it full and for lists, which are hooked in at once; so a push never waits for room and
  * never fails. What overflows a worker's ring goes to the ring here, or, if it is all new, to a bundle: who takes it
- * has all the pointers at once; in a list each is a cache miss after the last.
+ * has all the pointers at once; in a list each is a cache miss after the last. So the others, where the ring here is
+ * full, are in bundles too, in the order they came.
  *
- * Taking goes in turns: the newest bundle, twice; the ring; the list, or the oldest bundle. And one time in eight the
- * new before the begun. So none waits for ever.
+ * Taking goes in turns: the newest bundle of new ones, twice; the ring; the list, then the oldest bundle of the others,
+ * or of new ones. And one time in eight the new before the begun. So none waits for ever.
  *
  * Prev: sched/mpmc.c  Next: sched/inbox.c */
 #include "sched.h"
@@ -42,6 +43,7 @@ void cc__inject_init(struct cc__inject *q, void *zeroed, unsigned bits) {
         l->last = &l->first;
         l->spare = NULL;
         cc__list_init(&l->bundles);
+        cc__list_init(&l->in_turn);
         cc__store_relaxed(&l->listed, 0);
     }
     cc__store_relaxed(&q->high, 0);
@@ -49,7 +51,7 @@ void cc__inject_init(struct cc__inject *q, void *zeroed, unsigned bits) {
 
 void cc__inject_end(struct cc__inject *q) {
     for (size_t p = 0; p < CC__LANES; p++) {
-        CC_ASSERT(cc__list_empty(&q->lane[p].bundles));
+        CC_ASSERT(cc__list_empty(&q->lane[p].bundles) && cc__list_empty(&q->lane[p].in_turn));
         free(q->lane[p].spare);
     }
 }
@@ -94,6 +96,8 @@ static size_t take_listed(struct cc__lane *l, struct cc__task **got, size_t n, e
     if (cc__load_relaxed(&l->listed) == 0) return 0;
     cc__lock_take(&l->lock);
     if (turn == TURN_OLDEST || cc__list_empty(&l->bundles)) taken = list_take(l, got, n);
+    if (taken == 0 && !cc__list_empty(&l->in_turn) && (turn == TURN_OLDEST || cc__list_empty(&l->bundles)))
+        taken = bundle_take(l->in_turn.head.next, got, n, &empty);
     if (taken == 0 && !cc__list_empty(&l->bundles))
         taken = bundle_take(turn == TURN_OLDEST ? l->bundles.head.prev : l->bundles.head.next, got, n, &empty);
     if (empty != NULL && l->spare == NULL) {
@@ -115,11 +119,37 @@ void cc__inject_push(struct cc__inject *q, struct cc__task *t) {
     if (cc__mpmc_push(&l->ring, &t, 1) == 0) list_append(l, (struct cc__tasks){t, t}, 1);
 }
 
+static struct cc__bundle *take_spare(struct cc__lane *l) {
+    cc__lock_take(&l->lock);
+    struct cc__bundle *b = l->spare;
+    l->spare = NULL;
+    cc__lock_drop(&l->lock);
+    return b;
+}
+
+/* CC__RUNQ_OVERFLOW at most. False: no memory. */
+static bool push_bundle(struct cc__lane *l, struct cc__task *const *tasks, size_t n, bool in_turn) {
+    struct cc__bundle *b = take_spare(l);
+    if (b == NULL) b = malloc(sizeof *b);
+    if (b == NULL) return false;
+    b->node = (struct cc__node){0};
+    b->count = n;
+    memcpy(b->task, tasks, n * sizeof b->task[0]);
+    cc__lock_take(&l->lock);
+    if (in_turn)
+        cc__list_append(&l->in_turn, &b->node);
+    else
+        cc__list_prepend(&l->bundles, &b->node);
+    cc__store_relaxed(&l->listed, cc__load_relaxed(&l->listed) + n);
+    cc__lock_drop(&l->lock);
+    return true;
+}
+
 void cc__inject_push_many(struct cc__inject *q, int lane, struct cc__task *const *tasks, size_t n) {
     struct cc__lane *l = &q->lane[lane];
     size_t i = 0;
     for (size_t more; i < n && (more = cc__mpmc_push(&l->ring, tasks + i, n - i)) > 0;) i += more;
-    if (i == n) return;
+    if (i == n || (n <= CC__RUNQ_OVERFLOW && push_bundle(l, tasks + i, n - i, true))) return;
     struct cc__tasks rest = {0};
     for (size_t k = i; k < n; k++) cc__tasks_append(&rest, tasks[k]);
     list_append(l, rest, n - i);
@@ -129,29 +159,9 @@ void cc__inject_push_batch(struct cc__inject *q, struct cc__tasks batch, size_t 
     list_append(&q->lane[CC_PRIORITY_NORMAL], batch, count);
 }
 
-static struct cc__bundle *take_spare(struct cc__lane *l) {
-    cc__lock_take(&l->lock);
-    struct cc__bundle *b = l->spare;
-    l->spare = NULL;
-    cc__lock_drop(&l->lock);
-    return b;
-}
-
 void cc__inject_push_new(struct cc__inject *q, struct cc__task *const *tasks, size_t n) {
-    struct cc__lane *l = &q->lane[CC_PRIORITY_NORMAL];
-    struct cc__bundle *b = take_spare(l);
-    if (b == NULL) b = malloc(sizeof *b);
-    if (b == NULL) {
+    if (!push_bundle(&q->lane[CC_PRIORITY_NORMAL], tasks, n, false))
         cc__inject_push_many(q, CC_PRIORITY_NORMAL, tasks, n);
-        return;
-    }
-    b->node = (struct cc__node){0};
-    b->count = n;
-    memcpy(b->task, tasks, n * sizeof b->task[0]);
-    cc__lock_take(&l->lock);
-    cc__list_prepend(&l->bundles, &b->node);
-    cc__store_relaxed(&l->listed, cc__load_relaxed(&l->listed) + n);
-    cc__lock_drop(&l->lock);
 }
 
 struct cc__task *cc__inject_take(struct cc__inject *q, int lane) {

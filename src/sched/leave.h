@@ -5,7 +5,7 @@
  * fiber's, so every return from the switch up to the user's code is mispredicted, some 20 cycles each: the fewer
  * functions there are between the two, the better. Calls made and left after the switch are paired again.
  *
- * Prev: sched/run.c  Next: sched/claims.h */
+ * Prev: sched/run.c  Next: sched/polls.h */
 #ifndef CC__SCHED_LEAVE_H
 #define CC__SCHED_LEAVE_H
 
@@ -20,7 +20,9 @@ static inline void cc__run_leave(struct cc__worker *w, enum cc__left left, uintp
     cc__waitlist_none_held("PARK-UNDER-LOCK");
     if (CC__UNLIKELY(w->over != NULL)) cc__finish_tell(w);
     if (CC__UNLIKELY(cc__forks_own_any(&w->forks))) cc__forks_flush(w);
-    struct cc__task *self = cc__load_relaxed(&w->current), *next = cc__worker_pick(w);
+    struct cc__task *self = cc__load_relaxed(&w->current), *next;
+    CC_ASSERT(self->stack_class != CC__STACKLESS && "a poll function waits");
+    next = cc__worker_pick(w);
     if (next == NULL && left == CC__LEFT_YIELDING && !w->retiring) return; /* nobody else wants to run */
     struct cc__fiber *from = cc__fiber_current(), *to = cc__run_next_fiber(w, next);
     self->fiber = from;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The monitor: one thread of the process that notices what workers cannot: that one of them is stuck.
  *
- * A worker is stuck when it has run the same task for a quarter of a millisecond: its tick has not moved. That alone is
- * no harm. But its timers may be due, and tasks may wait there that others take only when they have nothing else to
- * do; so the monitor fires the timers, moves the tasks to the global queue, which all look into now and then, and sees
- * to it that somebody looks for the tasks: an idle worker, if there is one, is woken. Else
+ * A worker is stuck when it has run the same task for a quarter of a millisecond: its tick has not moved. That alone
+ * is no harm. But its timers may be due, and tasks may wait there that others take only when they have nothing else to
+ * do, and nobody looks at its descriptors; so the monitor does, fires the timers, moves the tasks to the global queue,
+ * which all look into now and then, and sees to it that somebody looks for the tasks: an idle worker, if there is one,
+ * is woken. Else
  *
  *   - workers that sleep in the kernel, or said that they will (CC_BLOCKING), are made up for at once: as many run as
  *     the runtime was made with;
@@ -45,6 +46,7 @@
 
 enum {
     TICK_NS = 250000,      /* between two looks at what is stuck, and how long that takes */
+    POLLING_NS = 1000000,  /* at most, while one that is stuck has a reactor */
     WAITING_NS = 5000000,  /* at most, while tasks wait */
     QUIET_NS = 10000000,   /* at most, while none does */
     FORKS_STILL = 6,       /* looks at forks that have not changed */
@@ -74,6 +76,7 @@ struct survey {
     unsigned express;       /* 1: one of them all takes only what was begun */
     bool fresh;             /* one was found stuck just now, and it is not known how */
     bool waiting;           /* tasks that some other worker could run */
+    bool polls;             /* one that is stuck has a reactor, which is looked at in its place */
     int64_t timer_ns;       /* the next one of a worker that is not idle */
 };
 
@@ -154,6 +157,10 @@ static void survey_worker(struct cc__runtime *rt, unsigned i, int64_t *now, stru
         s->hogging += w->watch.hogging && stuck && !blocked;
     }
     if (stuck || away) cc__worker_expire(&w->timers, now);
+    if (stuck && cc__poll_own(w)) {
+        s->polls = true;
+        cc__poll_for(w);
+    }
     if (stuck && cc__steal_share(w)) s->waiting = true;
     if (stuck && (forks_wait(w) || blocked) && !rt->no_stealing && cc__forks_share(w)) s->waiting = true;
     if (!away && cc__bits_test(&rt->idle, i)) return; /* one of the sleepers wakes for its timers */
@@ -209,7 +216,7 @@ static void act(struct cc__runtime *rt, const struct survey *s, int64_t now) {
 
 /* Look at all runtimes. Returns the instant of the next look; CC__NEVER: all workers are idle. */
 static int64_t look(int64_t now, int64_t *pause) {
-    bool idle = true, waiting = false, blocked = false;
+    bool idle = true, waiting = false, blocked = false, polls = false;
     int64_t timer = CC__NEVER;
     for (struct cc__runtime *rt = monitor.runtimes; rt != NULL; rt = rt->growth.next) {
         cc__coarse_tell(rt, now);
@@ -217,10 +224,12 @@ static int64_t look(int64_t now, int64_t *pause) {
         act(rt, &s, now);
         idle = idle && s.idle >= s.running;
         waiting = waiting || s.waiting;
+        polls = polls || s.polls;
         blocked = blocked || s.fresh || (s.blocked > 0 && s.running < rt->base_count + rt->growth.blocked_max);
         if (s.timer_ns < timer) timer = s.timer_ns;
     }
     int64_t most = !waiting ? QUIET_NS : blocked ? TICK_NS : WAITING_NS;
+    if (polls && most > POLLING_NS) most = POLLING_NS;
     *pause = *pause * 2 < most ? *pause * 2 : most;
     int64_t next = now + *pause;
     if (timer < next) next = timer > now + TICK_NS ? timer : now + TICK_NS;

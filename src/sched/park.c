@@ -113,17 +113,44 @@ void cc__unpark(struct cc__task *t, uint32_t generation) {
     unpark(t, generation, NULL);
 }
 
-void cc__wake_claimed(struct cc__wait *node, enum cc__outcome outcome) {
+/* A future may be freed once it knows that its wait is decided, a task's record never: so it is held as by one of its
+ * wakers, from before that until it was unparked (polls.h). */
+static inline bool hold(struct cc__task *t) {
+    if (CC__LIKELY(t->stack_class != CC__STACKLESS)) return false;
+    cc__state_hold(t);
+    return true;
+}
+
+/* Settle a claimed wait, and unpark: as unpark(). */
+static inline void wake_claimed(struct cc__wait *node, enum cc__outcome outcome, struct cc__task **next) {
     struct cc__task *t = node->task; /* the node is gone as soon as its wait is settled */
     uint32_t generation = cc__task_generation(cc__load_relaxed(&t->control));
+    bool held = hold(t);
     cc__wait_settle(node, outcome);
-    unpark(t, generation, NULL);
+    unpark(t, generation, next);
+    if (CC__UNLIKELY(held)) cc__future_let_go(t);
+}
+
+void cc__wake_claimed(struct cc__wait *node, enum cc__outcome outcome) {
+    wake_claimed(node, outcome, NULL);
 }
 
 void cc__claims_wake(const struct cc__claims *c) {
     for (struct cc__wait *w = c->first, *next; w != NULL; w = next) {
         next = cc__wait_of(w->node.next); /* it is gone as soon as it is settled */
-        cc__wake_claimed(w, (enum cc__outcome)w->outcome);
+        wake_claimed(w, (enum cc__outcome)w->outcome, NULL);
+    }
+}
+
+void cc__claims_wake_here(const struct cc__claims *c, struct cc__worker *w) {
+    for (struct cc__wait *node = c->first, *next; node != NULL; node = next) {
+        next = cc__wait_of(node->node.next);
+        struct cc__task *ready = NULL, *t = node->task;
+        bool here = t->runtime == w->runtime && cc__ready_is_plain(t);
+        wake_claimed(node, (enum cc__outcome)node->outcome, here ? &ready : NULL);
+        if (ready == NULL) continue;
+        cc__count(&w->count.woken);
+        cc__ready_taken(w, ready);
     }
 }
 
@@ -139,12 +166,14 @@ void cc__wake_first(struct cc__waitlist *l, enum cc__outcome outcome) {
     struct cc__wait *w = cc__waitlist_take_first(l);
     struct cc__task *waiter = w->task; /* the node is gone as soon as its wait is decided */
     uint32_t generation = cc__task_generation(cc__load_relaxed(&waiter->control));
+    bool held = hold(waiter);
     if (!w->one_of)
         cc__wait_decide(waiter, w->epoch, outcome);
     else if (cc__wait_claim(w))
         cc__wait_settle(w, outcome);
     cc__waitlist_unlock(l);
     cc__unpark(waiter, generation);
+    if (CC__UNLIKELY(held)) cc__future_let_go(waiter);
 }
 
 void cc__wake_all(struct cc__waitlist *l, enum cc__outcome outcome) {
@@ -192,12 +221,14 @@ void *cc_local_get(cc_local key) {
 
 int cc_local_set(cc_local key, void *value) {
     struct cc__task *self = cc__self();
+    if (self != NULL && self->stack_class == CC__STACKLESS) return -ENOTSUP; /* a future has no room for them */
     return self == NULL ? -ENOMEM : cc__local_set(self, key, value);
 }
 
 cc_parker cc_parker_self(void) {
     struct cc__task *self = cc__self();
     CC_CHECK(self != NULL, "no memory to let this thread wait");
+    CC_CHECK(self->stack_class != CC__STACKLESS, "a poll function asks for a parker; it has a waker");
     return (cc_parker){.priv_record = self, .priv_generation = cc__task_generation(cc__load_relaxed(&self->control))};
 }
 

@@ -7,7 +7,8 @@
  * worker, and the first thing the next stack does is to carry it out (cc__run_arrive). Until then nobody else
  * can run the left task: it is in no queue, and not yet PARKED.
  *
- * A fiber runs task after task: when one ends and the next has not begun yet, it begins right there.
+ * A fiber runs task after task: when one ends and the next has not begun yet, it begins right there. A future is polled
+ * on any fiber that has none of its own to go on with, and leaves nothing there.
  *
  * Prev: sched/steal.c  Next: sched/leave.h */
 #include "sched.h"
@@ -50,11 +51,12 @@ void cc__run_drop_fibers(struct cc__worker *w) {
 static struct cc__fiber *fiber_for(struct cc__worker *w, struct cc__task *t) {
     struct cc__fiber *f = t->fiber;
     if (f != NULL) return f;
-    if (t->stack_class == w->runtime->stack_class && w->idle_fibers != NULL) {
+    unsigned cls = t->stack_class == CC__STACKLESS ? w->runtime->stack_class : t->stack_class; /* any will do */
+    if (cls == w->runtime->stack_class && w->idle_fibers != NULL) {
         f = w->idle_fibers;
         w->idle_fibers = f->arg;
         w->idle_fiber_count--;
-    } else if (cc__fiber_create(&f, &w->stacks, cc__stack_class_bytes(t->stack_class), false, false) != 0) {
+    } else if (cc__fiber_create(&f, &w->stacks, cc__stack_class_bytes(cls), false, false) != 0) {
         return NULL;
     }
     cc__fiber_start(f, fiber_main, f);
@@ -100,9 +102,15 @@ struct cc__fiber *cc__run_next_fiber(struct cc__worker *w, struct cc__task *next
 
 void cc__run_operation(void) {
     struct cc__worker *w = cc__worker_current();
-    if (w == NULL || cc__load_relaxed(&w->current) == NULL || w->budget-- > 0) return;
+    struct cc__task *t = w == NULL ? NULL : cc__load_relaxed(&w->current);
+    if (t == NULL || (w->budget > 0 && w->budget-- > 0) || t->stack_class == CC__STACKLESS) return;
     w->budget = BUDGET;
     cc__run_leave(w, CC__LEFT_YIELDING, 0);
+}
+
+/* Whether a task that has no fiber can run on this one. */
+static inline bool fits(const struct cc__fiber *f, const struct cc__task *t) {
+    return t->stack_class == CC__STACKLESS || t->stack_class == cc__stack_class(f->bytes);
 }
 
 static void fiber_main(void *arg) {
@@ -113,20 +121,24 @@ static void fiber_main(void *arg) {
     do {
         struct cc__task *t = cc__load_relaxed(&w->current);
         if (CC__TRACING(CC__TRACE_SWITCH | CC__EDGES)) cc__event_switch(w); /* the one before has ended */
-        begin_on(f, t);
-        t->fiber = f;
-        t->value = t->fn(t->value);
-        if (CC__UNLIKELY(t->has_locals)) cc__locals_end(t);
-        w = cc__worker_current(); /* it may have moved */
-        if (CC__UNLIKELY(f->frame != NULL)) cc__frame_end(f);
-        if (CC__UNLIKELY(f->forks != NULL || cc__forks_own_any(&w->forks))) cc__forks_forgotten();
-        cc__finish(w, t);
+        if (CC__LIKELY(t->stack_class != CC__STACKLESS)) {
+            begin_on(f, t);
+            t->fiber = f;
+            t->value = t->fn(t->value);
+            if (CC__UNLIKELY(t->has_locals)) cc__locals_end(t);
+            w = cc__worker_current(); /* it may have moved */
+            if (CC__UNLIKELY(f->frame != NULL)) cc__frame_end(f);
+            if (CC__UNLIKELY(f->forks != NULL || cc__forks_own_any(&w->forks))) cc__forks_forgotten();
+            cc__finish(w, t);
+        } else {
+            w = cc__future_poll(f, t);
+        }
         next = cc__worker_pick(w);
         if (w->over != NULL && (next == NULL || next->fiber != NULL || next->nursery != w->over || next->is_fork))
             cc__finish_tell(w);
         cc__store_relaxed(&w->current, next);
         w->budget = BUDGET;
-    } while (next != NULL && next->fiber == NULL && next->stack_class == cc__stack_class(f->bytes));
+    } while (next != NULL && next->fiber == NULL && fits(f, next));
     struct cc__fiber *to = cc__run_next_fiber(w, next);
     w->left = CC__LEFT_ENDED;
     w->left_fiber = f;

@@ -13,6 +13,7 @@
  *     leave.h   leaving the running task, inline
  *     park.c    waiting and waking, for fibers and threads
  *     idle.c    sleeping workers, and waking one
+ *     poll.c    descriptors, as workers look at them; fdwait.c: as a waiter does
  *     monitor.c who notices that workers are stuck
  *     grow.c    temporary workers, which come and go
  *     finish.c  the end of a task, and joining it
@@ -21,7 +22,7 @@
  *     forks.h   a worker's deque of forks (job/fork.c)
  *     events.h  what is recorded and logged of all this, where it is asked for
  *
- * Prev: driver/timer.c  Next: sched/spawn.c */
+ * Prev: driver/reactor.c  Next: sched/spawn.c */
 #ifndef CC__SCHED_SCHED_H
 #define CC__SCHED_SCHED_H
 
@@ -30,6 +31,7 @@
 
 #include "../base/bits.h"
 #include "../base/rng.h"
+#include "../driver/reactor.h"
 #include "../driver/timer.h"
 #include "../fiber/fiber.h"
 #include "../task/task.h"
@@ -84,6 +86,7 @@ struct cc__lane {
     cc__lock lock __attribute__((aligned(CC__FALSE_SHARING))); /* guards the rest */
     struct cc__task *first, **last;
     struct cc__list bundles;  /* the newest first */
+    struct cc__list in_turn;  /* of those that yielded: the oldest first */
     struct cc__bundle *spare; /* one that is empty, or NULL */
     _Atomic size_t listed;    /* on the list and in bundles.  W: with the lock.  R: anyone, as a hint that the fence of
                                * idle.c makes certain */
@@ -100,6 +103,9 @@ struct cc__tasks {
 
 /* What the next stack does first for the one that was left. */
 enum cc__left { CC__LEFT_NOTHING, CC__LEFT_PARKING, CC__LEFT_YIELDING, CC__LEFT_ENDED };
+
+/* Whether a worker sleeps, or is about to: on the futex, or in its reactor. */
+enum cc__asleep { CC__AWAKE, CC__ASLEEP, CC__ASLEEP_POLLING };
 
 /* A worker's place: nobody's; a worker's; one that has ended is still to be joined. */
 enum cc__place { CC__PLACE_FREE, CC__PLACE_RUNNING, CC__PLACE_ENDED };
@@ -146,6 +152,7 @@ struct cc__worker {
     struct cc__fiber *idle_fibers; /* ended ones of the default size, linked by their `arg` */
     unsigned idle_fiber_count;
     unsigned budget; /* operations that may complete without waiting before one yields */
+    bool again;      /* the future that is polled here has woken itself */
     unsigned turn;   /* whom a round-robin spawn goes to */
     bool searching;
     struct cc__tasks pinned; /* pinned tasks that are ready */
@@ -168,6 +175,13 @@ struct cc__worker {
     _Atomic int place;                /* enum cc__place.  W: the monitor; itself, when it ends.  [MN1] */
     struct cc__task *_Atomic current; /* the task it runs, or NULL.  W: owner.  R: itself, reports */
 
+    /* Of descriptors. */
+    struct cc__reactor reactor;                       /* its own; a temporary worker has none that is started */
+    struct cc__reactor *polls;                        /* the one it looks at, of one that is always there */
+    struct cc__poll_event events[CC__REACTOR_EVENTS]; /* what it got there, */
+    int event_count;                                  /* and has not looked at yet */
+    unsigned poll_owed, poll_step; /* short sleeps before it may look on again; and after the next failure */
+
     /* What others touch, each on lines of its own. */
     struct cc__task *_Atomic lifo __attribute__((aligned(CC__FALSE_SHARING))); /* W: owner; thieves by CAS. [RQ3] */
     struct cc__runq begun __attribute__((aligned(CC__FALSE_SHARING)));         /* tasks that were woken */
@@ -178,7 +192,7 @@ struct cc__worker {
     struct cc__forks forks __attribute__((aligned(CC__FALSE_SHARING)));
     struct cc__jobs jobs __attribute__((aligned(CC__FALSE_SHARING)));
     _Atomic uint32_t started; /* W: its thread, once.  R: who starts it.  [RT1] */
-    _Atomic uint32_t asleep __attribute__((aligned(CC__FALSE_SHARING))); /* futex word: 1 sleeping.  [ID2] */
+    _Atomic uint32_t asleep __attribute__((aligned(CC__FALSE_SHARING))); /* enum cc__asleep; a futex word.  [ID2] */
 };
 
 /* What thieves and wakers write is on lines that the owner's own fields are not on. */
@@ -308,6 +322,43 @@ void cc__idle_stop_searching(struct cc__worker *w, bool found);
 bool cc__idle_sleep(struct cc__worker *w);
 void cc__idle_wake_all(struct cc__runtime *rt);
 
+/* poll.c */
+static inline bool cc__poll_on(const struct cc__worker *w) { /* whether there is anything to look at */
+    return w->polls != NULL && cc__reactor_on(w->polls);
+}
+static inline bool cc__poll_own(const struct cc__worker *w) { /* whether it sleeps in its reactor */
+    return w->polls == &w->reactor && cc__reactor_on(w->polls);
+}
+/* Look, without waiting. True: tasks were made ready, and are in w's ring. */
+bool cc__poll_look(struct cc__worker *w);
+bool cc__poll_deliver(struct cc__worker *w); /* the same with what it got when it slept */
+bool cc__poll_spin(struct cc__worker *w);    /* look on for a while, if that was worth it of late */
+/* Sleep in the reactor until then. True: something came, or it is time; false: the bell, perhaps. */
+bool cc__poll_sleep(struct cc__worker *w, int64_t until_ns);
+/* For the monitor: look at the reactor of one that is stuck; and the end of all reactors of a runtime. */
+void cc__poll_for(struct cc__worker *w);
+void cc__poll_end(struct cc__runtime *rt);
+/* Have some reactor watch a descriptor; *home: which.
+ *   Returns    0; -EPERM it cannot be waited for, as a file; -EBADF; -EMFILE, -ENOMEM and others */
+int cc__poll_watch(struct cc__fd *e, int fd, uint32_t generation, uint32_t *home);
+
+/* fdwait.c */
+/* Wait until there may be something. The generation is that of before the attempt that found nothing.
+ *   Returns    0 try again; -EBADF it was closed; -ECANCELED, -ETIMEDOUT; as cc__poll_watch() */
+int cc__fd_wait(struct cc__fd *e, int fd, enum cc__fd_way way, uint32_t generation);
+/* After an attempt: there may be more; if somebody began to wait meanwhile, it is woken. */
+void cc__fd_may_be_more(struct cc__fd *e, enum cc__fd_way way, uint32_t bits);
+/* After cc__fd_hold(): drop it, and close it if that was left to this call. */
+void cc__fd_release(struct cc__fd *e, int fd);
+/* Close it, or leave that to the last who uses it now. Who waits for it returns with -EBADF. */
+int cc__fd_close(struct cc__fd *e, int fd);
+/* For select: whether it is ready now, 1 or 0, or a negative errno; have it watched, for a node; its list, and the lock
+ * of that; with the lock, whether an event has come since, or it was closed: 1, -EBADF, or 0. */
+int cc__fd_ready_now(int fd, enum cc__fd_way way);
+int cc__fd_prepare(int fd, struct cc__wait *node);
+struct cc__waitlist *cc__fd_list_of(int fd, enum cc__fd_way way);
+int cc__fd_look(int fd, enum cc__fd_way way, const struct cc__wait *node);
+
 /* grow.c */
 void cc__worker_init(struct cc__runtime *rt, unsigned place); /* for a worker that is about to start there */
 /* For the monitor: start temporary ones, how many; start the one that takes what was begun, or wake it. */
@@ -384,11 +435,15 @@ void cc__wake_all(struct cc__waitlist *l, enum cc__outcome outcome);
 void cc__finish(struct cc__worker *w, struct cc__task *t);
 void cc__finish_tell(struct cc__worker *w); /* tell the nursery `over`, if there is one */
 void cc__record_free(struct cc__task *t);
+/* Join it if it has ended: 0; -ESRCH; or -EAGAIN, and the node is on the list of its joiners. The wait may be decided
+ * by others than the list, and means: look again. */
+int cc__join_poll(cc_task task, struct cc__wait *w, void **result);
 bool cc__task_ended(cc_task task);        /* or its handle is stale */
 bool cc__task_ended_locked(cc_task task); /* the same, with its joiners' lock */
 
 /* spawn.c */
 int cc__spawn_prepare(struct cc__runtime *rt, struct cc__task **out, void *(*fn)(void *), void *arg); /* not queued */
+uint32_t cc__spawn_serial(struct cc__runtime *rt, struct cc__worker *w); /* w: who spawns, or NULL */
 int cc__spawn_admit(struct cc__runtime *rt, uint64_t n); /* so many tasks are counted in; or -ESHUTDOWN */
 int cc__spawn_launch(struct cc__task *t);                /* prepared, and now runs; or -ESHUTDOWN */
 int cc__spawn(struct cc__runtime *rt, cc_task *out, const cc_task_attr *attr, void *(*fn)(void *), void *arg,
@@ -420,6 +475,10 @@ struct cc__task *cc__jobs_steal(struct cc__worker *w, struct cc__worker *victim)
 static inline bool cc__jobs_any(struct cc__worker *w) {
     return cc__load_relaxed(&w->jobs.length) > 0;
 }
+
+/* Of the layers above: futures. Poll one on this fiber; on which worker that ended. And one of its wakers less. */
+struct cc__worker *cc__future_poll(struct cc__fiber *f, struct cc__task *t);
+void cc__future_let_go(struct cc__task *t);
 
 /* Of the layers above: frames, nurseries, and the runtime that starts itself. */
 void cc__frame_end(struct cc__fiber *f); /* what its task got of frame memory goes */

@@ -24,7 +24,7 @@ static void count_spawn(struct cc__runtime *rt, struct cc__worker *w, uint64_t n
 }
 
 /* A number for reports: workers take them by the block, so that a spawn shares nothing. */
-static uint32_t next_serial(struct cc__runtime *rt, struct cc__worker *w) {
+uint32_t cc__spawn_serial(struct cc__runtime *rt, struct cc__worker *w) {
     enum { BLOCK = 1024 };
     if (w == NULL || w->runtime != rt) {
         uint32_t serial = cc__add_relaxed(&rt->serial, 1) + 1;
@@ -50,7 +50,7 @@ int cc__spawn_prepare(struct cc__runtime *rt, struct cc__task **out, void *(*fn)
     t->value = arg;
     t->runtime = rt;
     t->stack_class = rt->stack_class & 31;
-    t->serial = next_serial(rt, w);
+    t->serial = cc__spawn_serial(rt, w);
     *out = t;
     return 0;
 }
@@ -175,15 +175,16 @@ int cc_task_spawn_many(cc_task *out, size_t count, void *(*fn)(void *), void *co
 
 void cc_yield(void) {
     struct cc__worker *w = cc__worker_current();
-    if (w != NULL && cc__load_relaxed(&w->current) != NULL)
-        cc__run_leave(w, CC__LEFT_YIELDING, 0);
-    else
+    const struct cc__task *self = w == NULL ? NULL : cc__load_relaxed(&w->current);
+    if (self == NULL)
         cc__thread_yield();
+    else if (self->stack_class != CC__STACKLESS)
+        cc__run_leave(w, CC__LEFT_YIELDING, 0);
 }
 
 cc_task cc_task_self(void) {
     struct cc__task *t = cc__self();
-    if (t == NULL || t->fn == NULL) return (cc_task){0};
+    if (t == NULL || t->fn == NULL || t->stack_class == CC__STACKLESS) return (cc_task){0};
     return handle_of(t);
 }
 

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* The search for the next task, and a worker's life.
  *
- * Order: high priority; what a task that ended handed over, or the slot (three times in a row at most, then it goes
- * to the tail of its ring, or two tasks that wake each other would keep all others out); the ring of tasks that were
+ * Order: high priority; what a task that ended handed over, or the slot (three times in a row at most, then it goes to
+ * the tail of its ring, or two tasks that wake each other would keep all others out); the ring of tasks that were
  * begun and woken, then the ring of those that are new or yielded; pinned tasks; the global queue in a batch; timers
- * that are due; then other workers' (steal.c), and low priority when there is nothing else. One time in eight the first
- * and the second of two go the other way, so that neither high priority nor begun work keeps the rest out for ever.
+ * that are due, and descriptors that are ready; then other workers' (steal.c), and low priority when there is nothing
+ * else. One time in eight the first and the second of two go the other way, so that neither high priority nor begun
+ * work keeps the rest out for ever.
  *
- * Every 61st task, or every half millisecond where tasks take longer than that allows, the timers, the pinned and the
- * global queue come first, so that no local crowd starves them. Cycles are read at these looks only: how many tasks
- * there are between two is guessed from those since the last. (Half a millisecond at 3 GHz: where the counter is slower
- * than that, so are the looks at slow tasks.)
+ * Every 61st task, or every half millisecond where tasks take longer than that allows, the timers, descriptors, the
+ * pinned and the global queue come first, so that no local crowd starves them. Cycles are read at these looks only:
+ * how many tasks there are between two is guessed from those since the last. (Half a millisecond at 3 GHz: where the
+ * counter is slower than that, so are the looks at slow tasks.)
  *
  * Prev: sched/inbox.c  Next: sched/steal.c */
 #include "sched.h"
@@ -93,6 +94,10 @@ static CC__COLD struct cc__task *look_around(struct cc__worker *w) {
     w->looked = cycles;
     cc__worker_expire(&w->timers, &now);
     cc__coarse_tell(w->runtime, now);
+    if (CC__UNLIKELY(cc__poll_on(w))) {
+        if (!cc__runq_empty(&w->begun)) cc__idle_notify(w->runtime); /* more than one turn of it: poll.c */
+        cc__poll_look(w);
+    }
     open_post(w);
     struct cc__task *t = take_pinned(w);
     return t != NULL ? t : cc__inject_take_batch(&w->runtime->inject, w);
@@ -137,6 +142,12 @@ struct cc__task *cc__worker_pick(struct cc__worker *w) {
     return cc__worker_pick_local(w);
 }
 
+/* Descriptors that are ready. Who is alone need not ask before it sleeps there: if any is, it does not sleep. */
+static struct cc__task *take_polled(struct cc__worker *w) {
+    if (CC__LIKELY(!cc__poll_on(w)) || (cc__poll_own(w) && cc__worker_count(w->runtime) == 1)) return NULL;
+    return cc__poll_look(w) ? cc__worker_pick_local(w) : NULL;
+}
+
 struct cc__task *cc__worker_find(struct cc__worker *w) {
     if (CC__UNLIKELY(w->express)) return cc__grow_find_begun(w);
     for (;;) {
@@ -145,17 +156,19 @@ struct cc__task *cc__worker_find(struct cc__worker *w) {
             cc__idle_stop_searching(w, true); /* somebody may have relied on us */
             return NULL;
         }
+        if (t == NULL) t = take_polled(w);
         if (t == NULL && cc__idle_start_searching(w)) t = cc__steal(w);
         if (t == NULL) t = cc__inject_take(&w->runtime->inject, CC_PRIORITY_LOW);
         if (t != NULL) {
             cc__idle_stop_searching(w, true);
             return t;
         }
-        if (w->searching && cc__steal_spin(w)) continue;
+        if (w->searching && (cc__poll_on(w) ? cc__poll_spin(w) : cc__steal_spin(w))) continue;
         if (!cc__idle_sleep(w)) {
             cc__idle_stop_searching(w, false);
             return NULL;
         }
+        if (CC__UNLIKELY(w->event_count != 0)) cc__poll_deliver(w);
     }
 }
 

@@ -32,7 +32,7 @@ enum {
 struct slab {
     struct slab *next;
     size_t cut; /* records given out so far; the rest has never been touched */
-    struct cc__task record[SLAB_RECORDS];
+    struct cc__task record[SLAB_RECORDS] __attribute__((aligned(CC__CACHE_LINE)));
 };
 
 /* A chain is linked by `next`; chains, by the `older` of their first, whose `serial` is their length. */

@@ -26,11 +26,13 @@
  * The end is a plain store: all that others may do to the word of an active task is to leave a note, or the
  * cancel bit, and an ended task has no use for them. Their compare-and-swap fails on DONE, or was first.
  *
+ * Futures have a few more, in state_future.c.
+ *
  * Rejected: a separate latch (needs two seq_cst operations and has been got wrong, five times over); reading
  * the waiter's flag after W4 (its frame may be gone); a change of the word when a task is taken from its queue
  * (docs/decisions/0005-active.md).
  *
- * Prev: task/state_hot.h  Next: task/wait.c */
+ * Prev: task/state_hot.h  Next: task/state_future.c */
 #include "../base/assert.h"
 #include "task.h"
 #include "state_hot.h"

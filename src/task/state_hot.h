@@ -8,14 +8,6 @@
 #include "../base/assert.h"
 #include "task.h"
 
-static inline uint64_t cc__with_state(uint64_t control, enum cc__task_state state) {
-    return (control & ~CC__CONTROL_STATE) | (uint64_t)state;
-}
-
-static inline enum cc__task_state cc__state_of(uint64_t control) {
-    return (enum cc__task_state)(control & CC__CONTROL_STATE);
-}
-
 CC__HOT bool cc__state_take_note(struct cc__task *t) {
     if ((cc__load_relaxed(&t->control) & CC__CONTROL_NOTE) == 0) return false;
     /* [TS2] acquire: pairs with the release of the unpark that set it: what it announced is seen. */

@@ -9,8 +9,8 @@
  *
  * The control word holds all that a waker and the task's worker may disagree about:
  *
- *     63          32 31      6    5         4       3     2..0
- *     | generation  |        | cancel | thread | note | state |
+ *     63          32 31    8  7     6        5         4       3     2..0
+ *     | generation  | wakers |   | awaited | cancel | thread | note | state |
  *
  *   IDLE      free
  *   ACTIVE    ASSIGNED, in exactly one queue, or OWNED, running on a worker: its `current` tells which
@@ -23,6 +23,9 @@
  *
  * The end of a task and the fate of its handle are decided under the joiners' lock: who comes second of DONE and
  * "released" frees the record.
+ *
+ * A future begins as a record does, and stands in the same queues: its class of stack is CC__STACKLESS. What lies
+ * behind `site` is its own (sched/polls.h).
  *
  * A plain thread that waits has a record too, with no function and `thread` set: it is ACTIVE while the thread runs.
  *
@@ -43,6 +46,12 @@ enum cc__task_state { CC__IDLE, CC__ACTIVE, CC__PARKED, CC__DONE };
 #define CC__CONTROL_THREAD (UINT64_C(1) << 4)
 #define CC__CONTROL_CANCEL (UINT64_C(1) << 5)
 #define CC__CONTROL_GENERATION (UINT64_C(1) << 32) /* one of it */
+/* Of futures alone: somebody awaits it; one of those who may wake it; all of them. */
+#define CC__CONTROL_AWAITED (UINT64_C(1) << 6)
+#define CC__CONTROL_WAKER (UINT64_C(1) << 8)
+#define CC__CONTROL_WAKERS (UINT64_C(0xffffff) << 8)
+
+enum { CC__STACKLESS = 31 }; /* the stack_class of futures */
 
 enum { CC__TASK_ARGS = 32 }; /* longer arguments are on the heap */
 
@@ -52,7 +61,7 @@ enum { CC__RELEASED = 1 };
 struct cc__task {
     _Atomic uint64_t control; /* W, R: any thread, through state.c only.  [TS1] [TS2] [TS3] */
     struct cc__task *next;    /* in the one queue or list it is in */
-    struct cc__fiber *fiber;  /* from its first run to its end */
+    struct cc__fiber *fiber;  /* from its first run to its end; a future's: while it is polled */
     void *(*fn)(void *);      /* NULL: a plain thread's */
     void *value;              /* argument, then result */
     _Atomic uint64_t outcome; /* of its present wait: W: who decides it.  R: itself.  [WT1] */
@@ -70,6 +79,7 @@ struct cc__task {
     uint8_t counts_out : 1; /* a nursery's child that ended well: its nursery is still to be told */
     uint8_t listed : 1;     /* among the children that its nursery tells of a cancellation */
     uint8_t is_fork : 1;    /* it is no child of its nursery, which only tells it of a cancellation */
+    uint8_t polls : 1;      /* a future's: it polls for something */
 
     struct cc_priv_scope *scope; /* the innermost it runs under, or NULL */
     struct cc_nursery *nursery;  /* whose child it is, or NULL */
@@ -91,13 +101,21 @@ struct cc__task {
     char *name;                       /* if has_name: its own copy */
     struct cc__locals *locals;        /* if has_locals: task-local values */
     struct cc_future_result *future;  /* if has_future: where its result goes */
-} __attribute__((aligned(CC__CACHE_LINE)));
+};
 
 _Static_assert(sizeof(struct cc__task) == 192, "a task record is three cache lines");
 _Static_assert(offsetof(struct cc__task, scope) == 64 && offsetof(struct cc__task, joiners) == 128, "as the text says");
 
 static inline uint32_t cc__task_generation(uint64_t control) {
     return (uint32_t)(control >> 32);
+}
+
+static inline uint64_t cc__with_state(uint64_t control, enum cc__task_state state) {
+    return (control & ~CC__CONTROL_STATE) | (uint64_t)state;
+}
+
+static inline enum cc__task_state cc__state_of(uint64_t control) {
+    return (enum cc__task_state)(control & CC__CONTROL_STATE);
 }
 
 /* ---- transitions, in state.c ---- */
@@ -135,6 +153,31 @@ void cc__state_finish(struct cc__task *t);
 
 /* To IDLE with the next generation: every handle is stale from here on. */
 void cc__state_free(struct cc__task *t);
+
+/* ---- transitions of futures, in state_future.c ---- */
+
+/* IDLE to ACTIVE: spawned. False: it is not IDLE. */
+bool cc__state_future_begin(struct cc__task *t);
+
+/* One more that may wake it, and one less. */
+void cc__state_hold(struct cc__task *t);
+
+enum cc__held {
+    CC__HELD,    /* it is still polled, or has a waker */
+    CC__OVER,    /* it is IDLE, and nobody's but its owner's */
+    CC__AWAITED, /* the same, as soon as the caller has told those who await it: cc__state_over() */
+};
+enum cc__held cc__state_let_go(struct cc__task *t);
+/* ACTIVE to DONE: its poll function has said that it is ready. */
+enum cc__held cc__state_ready(struct cc__task *t);
+/* DONE to IDLE; with the lock of those who await it. */
+void cc__state_over(struct cc__task *t);
+
+/* Somebody is about to await it; with the lock of those who do. False: it is IDLE. */
+bool cc__state_await(struct cc__task *t);
+
+/* It is cancelled from now on. As an unpark: what the caller does. */
+enum cc__unparked cc__state_cancel_future(struct cc__task *t);
 
 /* ---- records, in pool.c ---- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Waits and lists of them. See wait.h.
  *
- * Prev: task/wait_hot.h  Next: task/pool.c */
+ * Prev: task/claims.h  Next: task/pool.c */
 #include "wait.h"
 
 #include "../base/assert.h"

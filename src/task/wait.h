@@ -11,7 +11,7 @@
  * the waiter will take it, and that needs no lock: whoever claims under a list's lock may give that up first. One wait
  * may have several nodes, each on another list; `hit` tells which one it was decided by.
  *
- * Prev: task/state.c  Next: task/wait_hot.h */
+ * Prev: task/state_future.c  Next: task/wait_hot.h */
 #ifndef CC__TASK_WAIT_H
 #define CC__TASK_WAIT_H
 
@@ -32,7 +32,7 @@ struct cc__wait {
     void *object;       /* what it waits on, for reports */
     void *value;        /* for the caller */
     uint32_t tag;       /* for the caller */
-    uint8_t outcome;    /* if it is one of several that were claimed: what it is to be (sched/claims.h) */
+    uint8_t outcome;    /* if it is one of several that were claimed: what it is to be (claims.h) */
     bool one_of;        /* several nodes of one wait */
     bool hit;           /* by this node its wait was decided; see cc__wait_settle() */
     const char *reason; /* shown in dumps */

@@ -3,7 +3,7 @@
  * more than they do. Where the locks that are held are noted (dev builds), or calls are watched (ThreadSanitizer, the
  * model checker), wait.c has them as functions. See wait.h for what they do.
  *
- * Prev: task/wait.h  Next: task/wait.c */
+ * Prev: task/wait.h  Next: task/claims.h */
 #ifndef CC__TASK_WAIT_HOT_H
 #define CC__TASK_WAIT_HOT_H
 

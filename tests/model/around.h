@@ -16,6 +16,9 @@
 #ifndef AROUND_FORKS /* the model has these, and src/job/fork.c */
 #include "noforks.h"
 #endif
+#ifndef AROUND_FUTURES /* the model has src/future/future.c */
+#include "nofutures.h"
+#endif
 
 #include <errno.h>
 
@@ -65,7 +68,16 @@ static struct cc__task *become(void) {
     return &me->task;
 }
 
+#ifdef AROUND_FUTURES
+static void future_ready(struct cc__task *t);
+#endif
 void cc__ready(struct cc__task *t) {
+#ifdef AROUND_FUTURES
+    if (t->stack_class == CC__STACKLESS) {
+        future_ready(t);
+        return;
+    }
+#endif
     mc_sem_post(&CC__CONTAINER_OF(t, struct me, task)->run_queue);
 }
 
@@ -142,5 +154,11 @@ bool cc__ready_is_plain(const struct cc__task *t) {
     (void)t;
     return true;
 }
+#ifndef AROUND_FORKS
+void cc__ready_taken(struct cc__worker *w, struct cc__task *t) {
+    (void)w;
+    cc__ready(t);
+}
+#endif
 
 #endif /* CCMC_AROUND_H */

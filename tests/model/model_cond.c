@@ -11,7 +11,7 @@
  * Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave cc__now_ns
  * Break: src/sync/cond.c: cc_mutex_lock(m); => ;
  * Break: src/sync/cond.c: cc__wait_begin( => cc_mutex_unlock(m), cc_mutex_lock(m), cc__wait_begin(
- * Break: src/sched/claims.h: while (l->first != NULL) => if (l->first != NULL)
+ * Break: src/task/claims.h: while (l->first != NULL) => if (l->first != NULL)
  * Break: src/sync/cond.c: l->first != NULL); => 0);
  */
 #include "locks.h"

@@ -20,7 +20,7 @@
  * Break: src/sync/cond.c: cc_mutex_lock(m); => if (rc == 0) cc_mutex_lock(m);
  * Break: src/sync/cond.c: cc__sync_deciders(cancellable) => CC__BY_LIST
  * Break: src/sync/cond.c: wake(&got); => wake(&got), cc__waitlist_lock(l), cc__waitlist_unlock(l);
- * Break: src/sched/claims.h: while (l->first != NULL) => if (l->first != NULL)
+ * Break: src/task/claims.h: while (l->first != NULL) => if (l->first != NULL)
  * Break: src/task/wait_hot.h: (CC__OUTCOME_MASK | CC__OUTCOME_CLAIMED) => CC__OUTCOME_MASK
  * Break: src/sched/park.c: deadline_ns = CC__NEVER; => ;
  */

@@ -8,6 +8,7 @@
  * One worker is exhausted with a publisher, a second thread that notifies, mail, timers, a batch and shutdown. Two
  * publishers of a task each, and two workers that live on after it, have too many executions for that: they are a part
  * of them, with --full, or at random, with a seed. model_idle_pair.c has them cut down, exhausted.
+ * A worker that sleeps in its reactor sleeps on a semaphore, which bell and events post to.
  * Sources: src/sched/idle.c src/base/bits.c src/plat/futex.c src/plat/clock.c src/base/assert.c src/base/text.c
  * Weaken: src/sched/idle.c: notify: fence_full -> nothing
  * Weaken: src/sched/idle.c: cc__idle_sleep: fence_full -> nothing
@@ -19,11 +20,13 @@
  * Survives: *: sub_acq_rel -> *: the same
  * Survives: notify: cas_acq_rel -> *: the same
  * Survives: cc__idle_notify_many: fence_full -> *: notify(), which ends it, has its own
- * Survives: rouse: store_release -> relaxed: a woken worker that does not see the work yet looks again before it sleeps
+ * Survives: rouse: xchg_release -> relaxed: a woken worker that does not see the work yet looks again before it sleeps
  * Survives: sleep_until_woken: load_acquire -> relaxed: the same
  * Survives: cc__idle_sleep: load_acquire* -> relaxed: the same; and nothing is read because of `stopping`
  * Weaken: src/sched/idle.c: cc__idle_stop_searching: fence_full -> nothing
  * Break: src/sched/idle.c: if (timer || cc__steal_visible(w)) notify(rt); => (void)timer;
+ * Break: src/sched/idle.c: stay = stay || cc__poll_own(w) != polls; => ;
+ * Break: src/sched/idle.c: CC__AWAKE) == CC__ASLEEP_POLLING) => CC__AWAKE) == 7)
  * Break: src/sched/idle.c: || wake_one(rt)) return; => || wake_one(rt) || cc__sub_acq_rel(&rt->searching, 1)) return;
  */
 #include "plat/clock.h"
@@ -60,6 +63,21 @@ bool cc__steal_anything(struct cc__worker *w) {
 }
 bool cc__steal_visible(struct cc__worker *w) {
     return cc__steal_anything(w);
+}
+
+/* The reactor of the first worker. */
+static struct mc_sem bell;
+static _Atomic int event; /* W: who has something arrive there */
+
+bool cc__poll_sleep(struct cc__worker *w, int64_t until_ns) {
+    mc_assert(w == &workers[0] && until_ns == CC__NEVER);
+    mc_sem_wait(&bell);
+    w->event_count = cc__load_relaxed(&event);
+    return w->event_count > 0;
+}
+void cc__reactor_ring(struct cc__reactor *r) {
+    mc_assert(r == &workers[0].reactor);
+    mc_sem_post(&bell);
 }
 
 void cc__monitor_rouse(void) {
@@ -175,6 +193,24 @@ static void posts(void) {
     cc__add_acq_rel(&mail[0], 1);
     cc__idle_notify_worker(&workers[0]);
 }
+/* A worker that sleeps until an event comes; and where it comes from. */
+static void event_waiter(void) {
+    struct cc__worker *w = &workers[0];
+    do mc_assert(cc__idle_sleep(w));
+    while (w->event_count == 0);
+    cc__idle_stop_searching(w, true);
+    cc__add_relaxed(&ended, 1);
+}
+static void arrives(void) {
+    cc__store_relaxed(&event, 1);
+    mc_sem_post(&bell);
+}
+/* Another thread makes the reactor, and then something arrives. */
+static void makes_reactor(void) {
+    cc__store_release(&workers[0].reactor.number, 1);
+    cc__idle_notify_worker(&workers[0]);
+    arrives();
+}
 /* A worker that searches: it has not looked yet, and publishers rely on it. */
 static void searcher(void) {
     struct cc__worker *w = &workers[0];
@@ -229,6 +265,19 @@ static void begin(unsigned n, int expected) {
 }
 static void one_worker(void) {
     begin(1, 1);
+}
+static void no_reactor(void) {
+    begin(1, 1);
+    workers[0].polls = &workers[0].reactor;
+    mc_sem_init(&bell, 0);
+}
+static void one_reactor(void) {
+    no_reactor();
+    cc__store_relaxed(&workers[0].reactor.number, 1);
+}
+static void no_task_reactor(void) {
+    one_reactor();
+    tasks = 0;
 }
 static void no_task(void) {
     begin(1, 0);
@@ -332,6 +381,15 @@ const struct mc_scenario mc_scenarios[] = {
     {"a timer", one_worker, {timer_waiter, adds_timer}, all_at_rest, FENCES},
     {"shutdown", no_task, {sleeps_until_stopped, stops}, all_at_rest, FENCES},
     {"a batch", one_worker, {first_sleeper, publishes_batch}, all_at_rest, FENCES},
+    {"in its reactor, a publisher", one_reactor, {lone_worker, publishes_one}, all_at_rest, FENCES},
+    {"in its reactor, an event", one_reactor, {event_waiter, arrives}, all_at_rest, FENCES},
+    {"in its reactor, an event, and somebody notifies",
+     one_reactor,
+     {event_waiter, arrives, notifies},
+     all_at_rest,
+     FENCES},
+    {"in its reactor, shutdown", no_task_reactor, {sleeps_until_stopped, stops}, all_at_rest, FENCES},
+    {"a reactor is made for it", no_reactor, {event_waiter, makes_reactor}, all_at_rest, FENCES},
     {"lone worker, 2 publishers",
      one_worker_two_tasks,
      {lone_worker, publishes_one, publishes_one},

@@ -10,7 +10,7 @@
  * Sources: src/base/text.c
  * Mutate: src/sched/inject.c
  * Break: src/sched/inject.c: (cc__mpmc_push(&l->ring, &t, 1) == 0) => (cc__mpmc_push(&l->ring, &t, 1) != 0)
- * Break: src/sched/inject.c: for (size_t k = i; k < n; k++) => for (size_t k = i + 1; k < n; k++)
+ * Break: src/sched/inject.c: cc__list_append(&l->in_turn, &b->node); => ;
  * Break: src/sched/inject.c: l->first = t->next; => l->first = NULL;
  * Break: src/sched/inject.c: cc__list_remove(&b->node); => ;
  * Break: src/sched/inject.c: if (n > b->count) n = b->count; => ;

@@ -24,6 +24,8 @@
 
 #include "ccmc.h"
 #include "noforks.h"
+#include "nofutures.h"
+#include "nopoll.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -10,9 +10,9 @@
  * Sources: src/base/text.c src/fiber/ctx_x86_64.S
  * Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave cc__now_ns
  * Weaken: src/task/wait_hot.h: cc__wait_settle: store_release -> relaxed
- * Break: src/sched/claims.h: while (l->first != NULL) => if (l->first != NULL)
+ * Break: src/task/claims.h: while (l->first != NULL) => if (l->first != NULL)
  * Break: src/sync/notify.c: n->priv_pending = 1; => ;
- * Break: src/sched/claims.h: if (!cc__wait_claim(w)) return false; => ;
+ * Break: src/task/claims.h: if (!cc__wait_claim(w)) return false; => ;
  */
 #include "locks.h"
 

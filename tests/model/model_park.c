@@ -30,6 +30,7 @@
 
 #include "ccmc.h"
 #include "noforks.h"
+#include "nofutures.h"
 #include "waitlock.h"
 
 #include <errno.h>
@@ -60,6 +61,10 @@ static void enqueue(struct cc__task *t) {
     mc_sem_post(&run_queue);
 }
 void cc__ready(struct cc__task *t) {
+    enqueue(t);
+}
+void cc__ready_taken(struct cc__worker *w, struct cc__task *t) {
+    (void)w;
     enqueue(t);
 }
 struct cc__task *cc__worker_pick(struct cc__worker *w) {

@@ -21,6 +21,7 @@
 
 #include "ccmc.h"
 #include "noforks.h"
+#include "nopoll.h"
 
 enum { TASKS = 3 };
 

@@ -41,6 +41,7 @@
 
 #include "ccmc.h"
 #include "noforks.h"
+#include "nopoll.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/* Descriptors that are waited for.
+ *
+ * Each is watched by one reactor, edge by edge, from the first wait on: the kernel tells once each time something
+ * arrives, and `ready` remembers that until somebody tries. So a descriptor that is ready costs no more than the
+ * attempt, and one that is drained no attempt at all.
+ *
+ *   who reads (R)                                   who polls (P)
+ *   R1 generation g, even. Holds it: if it is g     P1 an event of generation g
+ *      still, users + 1. ready = 0, was what        P2 locks; g is over: unlocks, forgets it
+ *   R2 tries. Done: if there may be more, with      P3 ready |= bits; takes the waiters, claims them
+ *      the lock: ready |= was, and the first who
+ *      waits is claimed, then woken. Drops it:      P4 unlocks
+ *      users - 1. Returns                           P5 settles their waits, unparks them
+ *   R3 would wait: drops it; has a reactor watch
+ *      it, with another hold                        who closes (C)
+ *   R4 locks. Another generation: closed.           C1 locks; generation + 1, odd; claims all waiters as closed;
+ *      ready again: unlocks, R1                        unlocks, wakes them
+ *   R5 node on the list; unlocks; waits             C2 no users: closes the descriptor. Else the last who drops it
+ *   R6 matched: R1. Closed: returns.                   does that, and C3
+ *      Cancelled, too late: off the list,           C3 locks; generation still that one: + 1; unlocks
+ *      with the lock
+ *
+ * R against P. What arrived before R2 is seen by it; what arrives later is an event that comes after R1: P3 sets what
+ * R1 cleared. If P3 is before R4, R4 sees it; else P3 finds the node. The kernel's own locks put R1 before P3: the
+ * attempt that found nothing was over before what it did not find arrived. [FD1] is for what the waker of a wait has
+ * written.
+ *
+ * R against R. Who comes between another's R1 and the end of its R2 finds it drained, and waits; if it is not, the
+ * other wakes it, and it wakes the next in turn. So what is left when a call has taken its share is never left to
+ * nobody.
+ *
+ * "There may be more": a stream that gave less than was asked for is drained, unless an event said that its end, or an
+ * error, is near; such an event may have come with the data, and comes only once (DOUBT). All else is tried until it
+ * says that it would wait.
+ *
+ * R against C. A call that began before C1 finds another generation when it is to hold it again, or at R4. Generation
+ * and users are one word, so either R1 finds it odd, or C2 finds a user: nobody ever reads from a descriptor that has
+ * got the number of the one it was given, though numbers are used again at once. [FD3] puts what users did before C2.
+ * A call that begins between C1 and C3 is too late as long as there are users; if there are none, the number may
+ * already be that of another descriptor, made elsewhere: it waits for C3, which is near. An event of a generation that
+ * is over is of a file that lives on under another number.
+ *
+ * A descriptor that was not made here may be closed without a word. It is always tried first, and watched anew before
+ * each wait; the kernel says whether it is watched already.
+ *
+ * Rejected: a list of waiters for each reactor (closing has to find them all); one-shot events (another system call for
+ * each wait); waking one of several waiters (it may not need all there is; then it would have to pass it on).
+ *
+ * Prev: driver/fd.h  Next: driver/reactor.h */
+#include "fd.h"
+
+#include "../base/assert.h"
+#include "../plat/poll.h"
+#include "../plat/thread.h"
+#include "../plat/vm.h"
+
+#include <errno.h>
+
+/* ---- the table ---- */
+
+enum { CHUNK_BITS = 12, CHUNK = 1 << CHUNK_BITS, CHUNKS = CC__FD_NUMBERS >> CHUNK_BITS };
+
+/* Chunks of entries, zeroed by the kernel and touched when needed.  W: with the lock.  R: any.  [FD2] */
+static struct cc__fd *_Atomic chunks[CHUNKS];
+static cc__lock chunks_lock = CC__LOCK_INIT;
+
+static CC__COLD struct cc__fd *make_chunk(size_t i) {
+    void *made = NULL;
+    cc__lock_take(&chunks_lock);
+    struct cc__fd *chunk = cc__load_relaxed(&chunks[i]);
+    if (chunk == NULL && cc__vm_map(&made, CHUNK * sizeof *chunk) == 0) {
+        chunk = made;
+        cc__store_release(&chunks[i], chunk); /* [FD2] release: it is zeroed */
+    }
+    cc__lock_drop(&chunks_lock);
+    return chunk;
+}
+
+struct cc__fd *cc__fd_known(int fd) {
+    CC_ASSERT(fd >= 0);
+    if (!cc__fd_possible(fd)) return NULL;
+    struct cc__fd *chunk = cc__load_acquire(&chunks[fd >> CHUNK_BITS]); /* [FD2] acquire */
+    return chunk == NULL ? NULL : &chunk[fd % CHUNK];
+}
+
+struct cc__fd *cc__fd_get(int fd) {
+    struct cc__fd *e = cc__fd_known(fd);
+    if (CC__LIKELY(e != NULL) || !cc__fd_possible(fd)) return e;
+    struct cc__fd *chunk = make_chunk((size_t)fd >> CHUNK_BITS);
+    return chunk == NULL ? NULL : &chunk[fd % CHUNK];
+}
+
+void cc__fd_each(void (*fn)(struct cc__fd *e, void *arg), void *arg) {
+    for (size_t i = 0; i < CHUNKS; i++) {
+        struct cc__fd *chunk = cc__load_acquire(&chunks[i]); /* [FD2] acquire */
+        for (size_t k = 0; chunk != NULL && k < CHUNK; k++)
+            if (cc__fd_generation(&chunk[k]) != 0 || cc__fd_home(&chunk[k]) != 0) fn(&chunk[k], arg);
+    }
+}
+
+/* ---- users ---- */
+
+#define GENERATION (UINT64_C(1) << 32)
+
+static bool is_odd(uint64_t life) {
+    return (life & GENERATION) != 0;
+}
+
+int cc__fd_which(struct cc__fd *e, uint32_t *generation) {
+    for (;;) {
+        uint64_t life = cc__load_acquire(&e->life); /* [FD3] acquire: the one before is closed */
+        *generation = (uint32_t)(life >> 32);
+        if (CC__LIKELY(!is_odd(life))) return 0;
+        if ((uint32_t)life != 0) return -EBADF;
+        cc__thread_yield();
+    }
+}
+
+bool cc__fd_hold(struct cc__fd *e, uint32_t generation) {
+    uint64_t life = cc__load_relaxed(&e->life);
+    while (CC__LIKELY((uint32_t)(life >> 32) == generation))
+        if (CC__LIKELY(cc__cas_weak_acq_rel(&e->life, &life, life + 1))) return true;
+    return false;
+}
+
+bool cc__fd_drop(struct cc__fd *e) {
+    uint64_t was = cc__sub_acq_rel(&e->life, 1); /* [FD3] release: what was done with it is before C2; acquire */
+    return CC__UNLIKELY(is_odd(was)) && (uint32_t)was == 1;
+}
+
+/* ---- waiters ---- */
+
+uint32_t cc__fd_take(struct cc__fd *e, enum cc__fd_way way) {
+    return cc__xchg_acq_rel(&e->ready[way], 0); /* R1. [FD1] acquire: what who polled wrote before is seen */
+}
+
+void cc__fd_put_back(struct cc__fd *e, enum cc__fd_way way, uint32_t bits, struct cc__claims *woken) {
+    cc__waitlist_lock(&e->in);
+    cc__or_acq_rel(&e->ready[way], bits); /* [FD1] release: the next to try comes after us */
+    (void)cc__claims_first(woken, cc__fd_list(e, way), CC__MATCHED);
+    cc__waitlist_unlock(&e->in);
+}
+
+void cc__fd_watched(struct cc__fd *e, uint32_t generation, uint32_t home) {
+    cc__waitlist_lock(&e->in);
+    if (cc__fd_generation(e) == generation) cc__store_relaxed(&e->out.mark, home);
+    cc__waitlist_unlock(&e->in);
+}
+
+enum cc__fd_joined cc__fd_look_locked(const struct cc__fd *e, enum cc__fd_way way, uint32_t generation, uint32_t home) {
+    if (cc__fd_generation(e) != generation) return CC__FD_GONE;
+    if (cc__load_relaxed(&e->ready[way]) != 0 || cc__fd_home(e) != home) return CC__FD_LOOK;
+    return CC__FD_WAITS;
+}
+
+enum cc__fd_joined cc__fd_join(struct cc__fd *e, enum cc__fd_way way, struct cc__wait *w, struct cc__task *self,
+                               uint32_t generation, uint32_t home) {
+    cc__waitlist_lock(&e->in);
+    enum cc__fd_joined how = cc__fd_look_locked(e, way, generation, home);
+    if (how == CC__FD_WAITS) {
+        cc__wait_begin(w, self, CC__BY_CANCEL, e, way == CC__FD_IN ? "descriptor to read" : "descriptor to write");
+        cc__waitlist_append(cc__fd_list(e, way), w);
+    }
+    cc__waitlist_unlock(&e->in);
+    return how;
+}
+
+void cc__fd_leave(struct cc__fd *e, enum cc__fd_way way, struct cc__wait *w) {
+    cc__waitlist_lock(&e->in);
+    cc__waitlist_remove(cc__fd_list(e, way), w);
+    cc__waitlist_unlock(&e->in);
+}
+
+static void look_whether(struct cc__fd *e, void *any) {
+    cc__waitlist_lock(&e->in);
+    if (e->in.first != NULL || e->out.first != NULL) *(bool *)any = true;
+    cc__waitlist_unlock(&e->in);
+}
+
+bool cc__fd_any_waits(void) {
+    bool any = false;
+    cc__fd_each(look_whether, &any);
+    return any;
+}
+
+/* ---- who wakes them ---- */
+
+/* With the lock. */
+static void tell(struct cc__fd *e, enum cc__fd_way way, uint32_t bits, struct cc__claims *woken) {
+    cc__or_acq_rel(&e->ready[way], bits); /* P3. [FD1] release */
+    cc__claims_all(woken, cc__fd_list(e, way), CC__MATCHED);
+}
+
+void cc__fd_event(struct cc__fd *e, uint32_t generation, unsigned bits, struct cc__claims *woken) {
+    uint32_t doubt = (bits & CC__POLL_DOUBT) != 0 ? CC__FD_DOUBT : 0;
+    cc__waitlist_lock(&e->in);
+    if (cc__fd_generation(e) == generation) {
+        if ((bits & CC__POLL_IN) != 0) tell(e, CC__FD_IN, CC__FD_READY | doubt, woken);
+        if ((bits & CC__POLL_OUT) != 0) tell(e, CC__FD_OUT, CC__FD_READY, woken);
+    }
+    cc__waitlist_unlock(&e->in);
+}
+
+/* With the lock: so many generations on, nothing is known of it, and nobody waits. Returns what was before. */
+static uint64_t begin_anew(struct cc__fd *e, unsigned generations, uint32_t nature, struct cc__claims *woken) {
+    uint64_t was = cc__add_acq_rel(&e->life, generations * GENERATION); /* C1. [FD3] acquire: what users did */
+    cc__store_relaxed(&e->in.mark, nature);
+    cc__store_relaxed(&e->out.mark, 0);
+    cc__store_relaxed(&e->ready[CC__FD_IN], CC__FD_READY);
+    cc__store_relaxed(&e->ready[CC__FD_OUT], CC__FD_READY);
+    cc__claims_all(woken, &e->in, CC__CLOSED);
+    cc__claims_all(woken, &e->out, CC__CLOSED);
+    return was;
+}
+
+void cc__fd_made(struct cc__fd *e, uint32_t nature, struct cc__claims *woken) {
+    cc__waitlist_lock(&e->in);
+    begin_anew(e, cc__fd_generation(e) % 2 == 0 ? 2 : 1, nature, woken);
+    cc__waitlist_unlock(&e->in);
+}
+
+int cc__fd_closing(struct cc__fd *e, struct cc__claims *woken) {
+    uint32_t generation;
+    int rc = cc__fd_which(e, &generation);
+    if (rc != 0) return rc;
+    cc__waitlist_lock(&e->in);
+    rc = cc__fd_generation(e) != generation ? -EBADF : (uint32_t)begin_anew(e, 1, 0, woken) == 0 ? 1 : 0;
+    cc__waitlist_unlock(&e->in);
+    return rc;
+}
+
+void cc__fd_closed(struct cc__fd *e, uint32_t closing) {
+    cc__waitlist_lock(&e->in);
+    if (cc__fd_generation(e) == closing) cc__add_acq_rel(&e->life, GENERATION); /* C3. [FD3] release: it is closed */
+    cc__waitlist_unlock(&e->in);
+}
+
+void cc__fd_forget(struct cc__fd *e, uint32_t home, struct cc__claims *woken) {
+    cc__waitlist_lock(&e->in);
+    if (cc__fd_home(e) == home) {
+        cc__store_relaxed(&e->out.mark, 0);
+        cc__claims_all(woken, &e->in, CC__MATCHED);
+        cc__claims_all(woken, &e->out, CC__MATCHED);
+    }
+    cc__waitlist_unlock(&e->in);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* What the calls on descriptors share.
+ *
+ * A call tries first: what is ready needs no more than the system call. If it would wait, it waits by driver/fd.c and
+ * tries again. Sockets are read and written by recvmsg() and the like, which take "do not wait" for one call; what
+ * turns out not to be one by preadv2(), which does for pipes and files; what epoll does not watch is a file, and goes
+ * to the threads for blocking calls.
+ *
+ * Prev: sync/notify.c  Next: io/stream.c */
+#ifndef CC__IO_IO_H
+#define CC__IO_IO_H
+
+#include "../plat/sock.h"
+#include "../sched/sched.h"
+
+/* A descriptor just made: ours from now on. Returns fd; on lack of memory it is closed, -ENOMEM. A negative fd is
+ * returned as it is. */
+int cc__io_adopt(int fd, uint32_t nature);
+
+/* One way of a descriptor, tried until it does not say -EAGAIN. */
+struct cc__io_try {
+    struct cc__fd *e;
+    int fd;
+    enum cc__fd_way way;
+    uint32_t generation, was;
+    bool tried;
+};
+/* Begin; a negative errno, or 0. */
+int cc__io_begin(struct cc__io_try *t, int fd, enum cc__fd_way way);
+/* Hold the descriptor, so that its number stays its own: 0, or -EBADF it was closed; and let go. */
+int cc__io_hold(struct cc__io_try *t);
+void cc__io_drop(struct cc__io_try *t);
+/* Begin and hold, for one call that does not wait. */
+int cc__io_use(struct cc__io_try *t, int fd);
+/* Whether to try now, as who reads does (R1 of driver/fd.c): 1 it is held; 0 there is nothing; -EBADF it was closed.
+ * The other tries in any case. Then what came of it is to be told, which also lets go. */
+int cc__io_may_try(struct cc__io_try *t);
+int cc__io_try(struct cc__io_try *t);
+void cc__io_tried(struct cc__io_try *t, ssize_t rc, bool drained);
+/* It would wait: 0 try again; a negative errno. If that is -ECANCELED or -ETIMEDOUT and nothing was tried yet: 0,
+ * once. */
+int cc__io_wait(struct cc__io_try *t);
+
+/* Call fn(arg) on a thread for blocking calls, unless the caller is cancelled, or its deadline has passed. */
+int cc__io_block(int (*fn)(void *), void *arg);
+
+/* Addresses. "host:port" and so on; *name: what is to be looked up, or NULL. */
+struct cc__address {
+    int family;     /* AF_INET, AF_INET6, AF_UNIX; AF_UNSPEC: a name to be looked up */
+    uint16_t port;  /* of a name */
+    char host[256]; /* the name; empty: any address */
+    struct cc__sockaddr at;
+};
+/* Returns    0, -EINVAL, -ENAMETOOLONG of a path */
+int cc__address_parse(struct cc__address *out, const char *text);
+/* Returns    0, -ENOBUFS it does not fit, -EAFNOSUPPORT */
+int cc__address_print(const struct cc__sockaddr *a, char *out, size_t size);
+
+/* All addresses of a parsed one, by DNS if need be.
+ *   Returns    how many, at least 1; -ENOENT no such name; -EAGAIN, -EIO the resolver failed; -ECANCELED, -ETIMEDOUT */
+enum { CC__ADDRESSES_MAX = 16 };
+int cc__address_resolve(const struct cc__address *a, bool passive, struct cc__sockaddr out[CC__ADDRESSES_MAX]);
+
+#endif /* CC__IO_IO_H */

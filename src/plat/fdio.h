@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading and writing what is not a socket: pipes, terminals, files. A negative errno is the result of what fails. */
+#ifndef CC__PLAT_FDIO_H
+#define CC__PLAT_FDIO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+/* Where a file is read or written: there, or, with this, where it stands. */
+#define CC__FDIO_HERE INT64_C(-1)
+
+/* Without waiting, whatever its flags are: -EAGAIN where it would. A terminal, or the like, is asked before, and may
+ * block all the same if another reads it at the same time. Writes raise no SIGPIPE; masked: this thread has that
+ * signal blocked already. */
+ssize_t cc__fdio_read_now(int fd, const struct iovec *iov, int count, int64_t at);
+ssize_t cc__fdio_write_now(int fd, const struct iovec *iov, int count, int64_t at, bool masked);
+
+/* As long as it takes; writes raise no SIGPIPE. */
+ssize_t cc__fdio_read(int fd, const struct iovec *iov, int count, int64_t at);
+ssize_t cc__fdio_write(int fd, const struct iovec *iov, int count, int64_t at, bool masked);
+
+int cc__fdio_close(int fd);
+int cc__fdio_open(const char *path, int flags, unsigned mode); /* the result is not inherited */
+int cc__fdio_pipe(int fd[2]);                                  /* neither end blocks, or is inherited */
+int cc__fdio_pipe_for_child(int fd[2], bool read);             /* the end that is not the child's does not block */
+int cc__fdio_sync(int fd, bool data_only);
+int cc__fdio_stat(int fd, const char *path, struct stat *out); /* path NULL: of the descriptor */
+ssize_t cc__fdio_sendfile(int out, int in, off_t *at, size_t n);
+/* Bytes of directory entries, for cc__fdio_entry(); 0 at the end. */
+ssize_t cc__fdio_entries(int dir, void *buf, size_t n);
+/* The entry at an offset of them: its name, its DT_ type; the next offset. */
+size_t cc__fdio_entry(const void *buf, size_t at, const char **name, int *type);
+
+#endif /* CC__PLAT_FDIO_H */

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* Sockets; errno stays as the caller had it.
+ *
+ * Prev: plat/poll.c  Next: plat/fdio.c */
+#include "sock.h"
+
+#include <errno.h>
+
+/* rc, or the negative errno in its place. */
+static ssize_t settle(ssize_t rc, int saved) {
+    if (rc < 0) rc = -errno;
+    errno = saved;
+    return rc;
+}
+
+int cc__sock_open(int family, int type) {
+    int saved = errno;
+    return (int)settle(socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), saved);
+}
+
+int cc__sock_bind(int fd, const struct cc__sockaddr *to) {
+    int saved = errno;
+    return (int)settle(bind(fd, &to->any, to->len), saved);
+}
+
+int cc__sock_listen(int fd) {
+    int saved = errno;
+    return (int)settle(listen(fd, SOMAXCONN), saved);
+}
+
+int cc__sock_connect(int fd, const struct cc__sockaddr *to) {
+    int saved = errno, rc;
+    do rc = connect(fd, &to->any, to->len);
+    while (rc < 0 && errno == EINTR);
+    return (int)settle(rc, saved);
+}
+
+int cc__sock_error(int fd) {
+    int value = 0, rc = cc__sock_get(fd, SOL_SOCKET, SO_ERROR, &value);
+    return rc < 0 ? rc : -value;
+}
+
+int cc__sock_accept(int fd) {
+    int saved = errno, rc;
+    do rc = accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    while (rc < 0 && errno == EINTR);
+    return (int)settle(rc, saved);
+}
+
+int cc__sock_name(int fd, struct cc__sockaddr *out, int peer) {
+    int saved = errno;
+    out->len = sizeof out->storage;
+    return (int)settle(peer ? getpeername(fd, &out->any, &out->len) : getsockname(fd, &out->any, &out->len), saved);
+}
+
+int cc__sock_shutdown(int fd, int how) {
+    int saved = errno;
+    return (int)settle(shutdown(fd, how), saved);
+}
+
+int cc__sock_set(int fd, int level, int name, int value) {
+    int saved = errno;
+    return (int)settle(setsockopt(fd, level, name, &value, sizeof value), saved);
+}
+
+int cc__sock_get(int fd, int level, int name, int *value) {
+    int saved = errno;
+    socklen_t len = sizeof *value;
+    return (int)settle(getsockopt(fd, level, name, value, &len), saved);
+}
+
+ssize_t cc__sock_recv(int fd, void *buf, size_t n, struct cc__sockaddr *from) {
+    int saved = errno;
+    ssize_t rc;
+    if (from != NULL) from->len = sizeof from->storage;
+    do rc = recvfrom(fd, buf, n, MSG_DONTWAIT, from == NULL ? NULL : &from->any, from == NULL ? NULL : &from->len);
+    while (rc < 0 && errno == EINTR);
+    return settle(rc, saved);
+}
+
+ssize_t cc__sock_send(int fd, const void *buf, size_t n, const struct cc__sockaddr *to) {
+    int saved = errno, flags = MSG_DONTWAIT | MSG_NOSIGNAL;
+    ssize_t rc;
+    do rc = sendto(fd, buf, n, flags, to == NULL ? NULL : &to->any, to == NULL ? 0 : to->len);
+    while (rc < 0 && errno == EINTR);
+    return settle(rc, saved);
+}
+
+ssize_t cc__sock_recv_iov(int fd, struct iovec *iov, int count) {
+    struct msghdr m = {.msg_iov = iov, .msg_iovlen = (size_t)count};
+    int saved = errno;
+    ssize_t rc;
+    do rc = recvmsg(fd, &m, MSG_DONTWAIT);
+    while (rc < 0 && errno == EINTR);
+    return settle(rc, saved);
+}
+
+ssize_t cc__sock_send_iov(int fd, struct iovec *iov, int count) {
+    struct msghdr m = {.msg_iov = iov, .msg_iovlen = (size_t)count};
+    int saved = errno;
+    ssize_t rc;
+    do rc = sendmsg(fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
+    while (rc < 0 && errno == EINTR);
+    return settle(rc, saved);
+}

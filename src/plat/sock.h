@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* Sockets: the system's calls with a negative errno as their result. None of them waits, whatever the descriptor's
+ * flags are, unless it says so. */
+#ifndef CC__PLAT_SOCK_H
+#define CC__PLAT_SOCK_H
+
+#include <stddef.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+/* An address of any family. */
+struct cc__sockaddr {
+    socklen_t len;
+    union {
+        struct sockaddr any;
+        struct sockaddr_storage storage;
+    };
+};
+
+/* A socket that does not block and is not inherited. type: SOCK_STREAM, SOCK_DGRAM.
+ *   Returns    a descriptor, or a negative errno */
+int cc__sock_open(int family, int type);
+int cc__sock_bind(int fd, const struct cc__sockaddr *to);
+int cc__sock_listen(int fd);
+int cc__sock_connect(int fd, const struct cc__sockaddr *to); /* -EINPROGRESS: wait until it may be written */
+int cc__sock_error(int fd);                                  /* of a connect that is over: 0, or a negative errno */
+int cc__sock_accept(int fd);                                 /* a socket as cc__sock_open() makes them */
+int cc__sock_name(int fd, struct cc__sockaddr *out, int peer);
+int cc__sock_shutdown(int fd, int how);
+int cc__sock_set(int fd, int level, int name, int value);
+int cc__sock_get(int fd, int level, int name, int *value);
+
+/* A message, MSG_DONTWAIT and MSG_NOSIGNAL. from, to: NULL, or an address.
+ *   Returns    a count, or a negative errno */
+ssize_t cc__sock_recv(int fd, void *buf, size_t n, struct cc__sockaddr *from);
+ssize_t cc__sock_send(int fd, const void *buf, size_t n, const struct cc__sockaddr *to);
+ssize_t cc__sock_recv_iov(int fd, struct iovec *iov, int count);
+ssize_t cc__sock_send_iov(int fd, struct iovec *iov, int count);
+
+#endif /* CC__PLAT_SOCK_H */

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* Descriptors, as workers look at them.
+ *
+ * Each worker that is always there has a reactor of its own, made when a descriptor is first waited for on it; what a
+ * task waits for is watched by the reactor of the worker it runs on then, and stays there. Temporary workers share
+ * those of the others, so that none goes with them. Who looks, and when:
+ *
+ *   - a worker at its own, without waiting, at each 61st task or half millisecond, and when it has nothing to run;
+ *   - a worker that sleeps, in its own: it is woken there by events, by its bell, or by the next timer;
+ *   - the monitor at that of a worker that is stuck, each millisecond or sooner;
+ *   - a plain thread at none: what it waits for is watched by the default runtime's.
+ *
+ * Tasks that are ready go to the ring of who looked, and nobody is woken for them: to wake a thread costs more than to
+ * answer a request, and most are answered before that one would be awake. Only if some of them are left at the next
+ * look, when their worker has not come to the end of its ring in between, another is woken. (Where there is no monitor
+ * that would find one of them stuck, another is woken at once.)
+ *
+ * Looking on. A worker that has just slept for less than waking it takes looks on for that long before it sleeps again,
+ * if it is the one that searches: who sends the next event need not wait for a processor that has gone to sleep. Where
+ * that one runs on the same processor it is in vain, and costs both: each time it was, twice as many short sleeps must
+ * come before the next try, up to a thousand.
+ *
+ * Rejected: one reactor for all (each wait of one worker disturbs the others: 2.2 us a message); waking a worker for
+ * each task that is ready (docs/decisions/0012-reactor.md).
+ *
+ * Prev: sched/idle.c  Next: sched/fdwait.c */
+#include "sched.h"
+
+#include "../plat/futex.h"
+#include "choice.h"
+#include "claims.h"
+#include "events.h"
+
+enum { SHORT_SLEEPS_MAX = 1023 };
+
+/* ---- workers ---- */
+
+/* Claim what n events are about, and put it into the ring. */
+static bool deliver(struct cc__worker *w, int n) {
+    struct cc__claims woken = {0};
+    cc__reactor_take(w->events, n, &woken);
+    if (woken.first == NULL) return false;
+    if (w->searching) cc__idle_stop_searching(w, true); /* before: what others relied on us for, and no more */
+    bool several = woken.first != woken.last;
+    cc__claims_wake_here(&woken, w);
+    if (several && w->runtime->growth.off) cc__idle_notify(w->runtime);
+    return true;
+}
+
+bool cc__poll_deliver(struct cc__worker *w) {
+    int n = w->event_count;
+    w->event_count = 0;
+    return n > 0 && deliver(w, n);
+}
+
+bool cc__poll_look(struct cc__worker *w) {
+    int n = cc__reactor_look(w->polls, w->events);
+    return n > 0 && deliver(w, n);
+}
+
+bool cc__poll_spin(struct cc__worker *w) {
+    struct cc__runtime *rt = w->runtime;
+    if (w->poll_owed != 0 || cc__load_relaxed(&rt->searching) != 1) return false;
+    int64_t until = cc__choice_now() + cc__choice_spin_ns();
+    do {
+        if (cc__poll_look(w)) {
+            w->poll_step /= 2;
+            return true;
+        }
+        if (cc__steal_queued(rt)) return true;
+        if (cc__load_relaxed(&rt->stopping) != 0) return false;
+    } while (cc__choice_now() < until);
+    if (w->poll_step < SHORT_SLEEPS_MAX) w->poll_step = w->poll_step * 2 + 1;
+    w->poll_owed = w->poll_step;
+    return false;
+}
+
+bool cc__poll_sleep(struct cc__worker *w, int64_t until_ns) {
+    bool timed = until_ns != CC__NO_DEADLINE, owes = w->poll_owed > 0; /* else nobody asks for the time */
+    int64_t before = timed || owes ? cc__choice_now() : 0;
+    if (timed && until_ns <= before) return true;
+    w->event_count = cc__reactor_sleep(&w->reactor, w->events, timed ? until_ns - before : -1);
+    int64_t after = timed || owes ? cc__choice_now() : 0;
+    if (owes && w->event_count > 0 && after - before < cc__choice_spin_ns()) w->poll_owed--;
+    return w->event_count > 0 || (timed && after >= until_ns);
+}
+
+/* ---- for others ---- */
+
+void cc__poll_for(struct cc__worker *w) {
+    struct cc__poll_event events[CC__REACTOR_EVENTS];
+    struct cc__claims woken = {0};
+    int n = cc__reactor_look(&w->reactor, events);
+    cc__reactor_take(events, n, &woken);
+    cc__claims_wake(&woken);
+}
+
+void cc__poll_end(struct cc__runtime *rt) {
+    for (unsigned i = 0; i < rt->base_count; i++) {
+        struct cc__claims woken = {0};
+        cc__reactor_end(&rt->workers[i].reactor, &woken);
+        cc__claims_wake(&woken);
+    }
+}
+
+/* ---- who waits ---- */
+
+/* The worker whose reactor is to watch a descriptor that is waited for here. */
+static int choose(struct cc__worker **out, int fd) {
+    struct cc__worker *w = cc__worker_current();
+    struct cc__runtime *rt = w == NULL ? NULL : w->runtime;
+    int rc = w == NULL ? cc__runtime_default(&rt) : 0;
+    if (rc == 0) *out = &rt->workers[(w != NULL ? w->id : (unsigned)fd) % rt->base_count];
+    return rc;
+}
+
+int cc__poll_watch(struct cc__fd *e, int fd, uint32_t generation, uint32_t *home) {
+    struct cc__worker *owner = NULL;
+    uint32_t now = cc__fd_home(e);
+    *home = now;
+    if (CC__LIKELY(now != 0 && (cc__fd_nature(e) & CC__FD_OURS) != 0)) return 0;
+    int rc = choose(&owner, fd);
+    if (rc == 0) rc = cc__reactor_start(&owner->reactor);
+    if (rc < 0) return rc;
+    if (rc == 1 && owner != cc__worker_current()) cc__idle_notify_worker(owner); /* it is to sleep in it */
+    *home = cc__load_relaxed(&owner->reactor.number);
+    if (!cc__fd_hold(e, generation)) return -EBADF;
+    rc = cc__reactor_watch(&owner->reactor, fd, generation, now == *home);
+    cc__fd_release(e, fd);
+    if (rc == 0) cc__fd_watched(e, generation, *home);
+    return rc;
+}

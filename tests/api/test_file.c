@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* Goal: files and directories (ccrt/file.h): what is written is read, at any place; entries; errors of bad input; a
+ * cancelled caller begins nothing that may block.
+ * Method: files in a folder of their own, from fibers and from a plain thread.
+ */
+#include "runtimes.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+
+static void *files(void *arg) {
+    char dir[] = "/tmp/ccrt_test_file_XXXXXX", path[64], buf[100];
+    struct stat st;
+    test_must(mkdtemp(dir) != NULL);
+    snprintf(path, sizeof path, "%s/a", dir);
+    int fd = cc_open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+    test_must(fd >= 0 && (fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0);
+    test_must(cc_open(path, O_RDWR | O_CREAT | O_EXCL, 0600) == -EEXIST);
+    test_must(cc_pwrite(fd, "0123456789", 10, 0) == 10 && cc_pwrite(fd, "x", 1, 20) == 1);
+    test_must(cc_pread(fd, buf, 5, 3) == 5 && memcmp(buf, "34567", 5) == 0);
+    test_must(cc_pread(fd, buf, sizeof buf, 9) == 12 && buf[0] == '9' && buf[1] == 0 && buf[11] == 'x');
+    test_must(cc_pread(fd, buf, sizeof buf, 21) == 0 && cc_pread(fd, buf, 0, 0) == 0);
+    test_must(cc_fsync(fd) == 0 && cc_fstat(fd, &st) == 0 && st.st_size == 21);
+    test_must(cc_stat(path, &st) == 0 && st.st_size == 21 && S_ISREG(st.st_mode));
+    cc_dir *d;
+    cc_dirent e;
+    test_must(cc_dir_open(&d, path) == -ENOTDIR && cc_dir_open(&d, dir) == 0);
+    test_must(cc_dir_next(d, &e) == 1 && strcmp(e.name, "a") == 0 && (e.type == DT_REG || e.type == DT_UNKNOWN));
+    test_must(cc_dir_next(d, &e) == 0 && cc_dir_next(d, &e) == 0);
+    cc_dir_close(d);
+    test_must(cc_close(fd) == 0 && unlink(path) == 0 && rmdir(dir) == 0);
+    return arg;
+}
+static void written_and_read(void **state) {
+    (void)state;
+    test_on_all(files);
+    files(NULL);
+}
+
+static void *many_entries(void *arg) {
+    enum { FILES = 1500 };
+    char dir[] = "/tmp/ccrt_test_many_XXXXXX", path[64];
+    static bool seen[FILES];
+    int n = 0;
+    test_must(mkdtemp(dir) != NULL);
+    for (int i = 0; i < FILES; i++) {
+        snprintf(path, sizeof path, "%s/some_longer_name_%d", dir, i);
+        int fd = open(path, O_WRONLY | O_CREAT, 0600);
+        test_must(fd >= 0 && close(fd) == 0);
+    }
+    cc_dir *d;
+    cc_dirent e;
+    test_must(cc_dir_open(&d, dir) == 0);
+    for (; cc_dir_next(d, &e) == 1; n++) {
+        int i = atoi(strrchr(e.name, '_') + 1);
+        test_must(i >= 0 && i < FILES && !seen[i]);
+        seen[i] = true;
+        snprintf(path, sizeof path, "%s/%s", dir, e.name);
+        test_must(unlink(path) == 0);
+    }
+    cc_dir_close(d);
+    test_must(n == FILES && rmdir(dir) == 0);
+    return arg;
+}
+static void more_entries_than_fit(void **state) {
+    (void)state;
+    test_on_workers(2, many_entries, NULL);
+}
+
+static void bad_input(void **state) {
+    (void)state;
+    char c;
+    struct stat st;
+    cc_dir *d;
+    int fd[2];
+    assert_int_equal(cc_open(NULL, O_RDONLY, 0), -EINVAL);
+    assert_int_equal(cc_open("/no/such/file", O_RDONLY, 0), -ENOENT);
+    assert_int_equal(cc_open("/", O_WRONLY, 0), -EISDIR);
+    assert_int_equal(cc_stat("/no/such/file", &st), -ENOENT);
+    assert_int_equal(cc_stat(NULL, &st), -EINVAL);
+    assert_int_equal(cc_fstat(-1, &st), -EBADF);
+    assert_int_equal(cc_fsync(-1), -EBADF);
+    assert_int_equal(cc_pread(-1, &c, 1, 0), -EBADF);
+    assert_int_equal(cc_pwrite(-1, &c, 1, 0), -EBADF);
+    assert_int_equal(cc_pread(0, &c, 1, -1), -EINVAL);
+    assert_int_equal(cc_dir_open(NULL, "/"), -EINVAL);
+    assert_int_equal(cc_dir_open(&d, "/no/such/folder"), -ENOENT);
+    cc_dir_close(NULL);
+    assert_int_equal(cc_pipe(fd), 0);
+    assert_int_equal(cc_pread(fd[0], &c, 1, 0), -ESPIPE);
+    assert_int_equal(cc_pwrite(fd[1], &c, 1, 0), -ESPIPE);
+    assert_int_equal(cc_fsync(fd[0]), -EINVAL);
+    assert_int_equal(cc_close(fd[0]) | cc_close(fd[1]), 0);
+}
+
+CC_TASK(opens_cancelled, (int *, rc)) {
+    while (cc_cancelled() == 0) cc_yield();
+    *rc = cc_open("/dev/null", O_RDONLY, 0);
+    return 0;
+}
+static void *cancels(void *arg) {
+    int rc = 0;
+    CC_NURSERY(n) {
+        test_must(cc_spawn(n, opens_cancelled, &rc) == 0);
+        cc_nursery_cancel(n);
+    }
+    test_must(rc == -ECANCELED);
+    return arg;
+}
+static void cancelled_before(void **state) {
+    (void)state;
+    test_on_workers(1, cancels, NULL);
+}
+
+TEST_MAIN(cmocka_unit_test(written_and_read), cmocka_unit_test(more_entries_than_fit), cmocka_unit_test(bad_input),
+          cmocka_unit_test(cancelled_before))

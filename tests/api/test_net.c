@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/* Goal: sockets (ccrt/net.h): listening, accepting and connecting by all kinds of addresses; half-closed and reset
+ * connections; cancellation, deadlines and closing in the middle; running out of descriptors; datagrams; options; bad
+ * input.
+ * Method: client and server in one process over loopback and local sockets, on runtimes of several sizes; from a plain
+ * thread, too.
+ */
+#include "runtimes.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+/* ---- connections ---- */
+
+CC_TASK(echoes, (int, ls)) {
+    cc_autoclose int fd = cc_accept(ls);
+    if (fd < 0) return fd;
+    char buf[100];
+    ssize_t k;
+    while ((k = cc_read(fd, buf, sizeof buf)) > 0) test_must(cc_write(fd, buf, (size_t)k) == k);
+    return (int)k;
+}
+
+/* Talk to an echo at what `ls` listens at; to: another way to say the address, or NULL. */
+static void talk(int ls, const char *to) {
+    char addr[128], peer[128], buf[100];
+    test_must(ls >= 0 && cc_local_addr(ls, addr, sizeof addr) == 0);
+    CC_NURSERY(n) {
+        test_must(cc_spawn(n, echoes, ls) == 0);
+        cc_autoclose int fd = cc_connect(to != NULL ? to : addr);
+        test_must(fd >= 0 && cc_peer_addr(fd, peer, sizeof peer) == 0);
+        if (to == NULL) test_must(strcmp(peer, addr) == 0);
+        for (int i = 0; i < 3; i++) {
+            test_must(cc_write(fd, "ping", 4) == 4);
+            test_must(cc_read_full(fd, buf, 4) == 4 && memcmp(buf, "ping", 4) == 0);
+        }
+        test_must(cc_shutdown(fd, SHUT_WR) == 0); /* half of it: the echo ends, and its end comes back */
+        test_must(cc_read(fd, buf, sizeof buf) == 0);
+        test_must(cc_write(fd, "x", 1) == -EPIPE);
+    }
+    test_must(cc_close(ls) == 0);
+}
+
+static void *all_kinds(void *arg) {
+    char path[64], name[64];
+    snprintf(path, sizeof path, "unix:/tmp/ccrt_test_net_%d", (int)getpid());
+    snprintf(name, sizeof name, "unix:@ccrt_test_net_%d", (int)getpid());
+    talk(cc_listen("127.0.0.1:0"), NULL);
+    talk(cc_listen(path), NULL);
+    test_must(unlink(path + 5) == 0);
+    talk(cc_listen(name), NULL);
+    int v6 = cc_listen("[::1]:0");
+    if (v6 >= 0) talk(v6, NULL);
+    int ls = cc_listen(":0"); /* any address, and a name, which may have several */
+    char addr[128], to[64];
+    test_must(ls >= 0 && cc_local_addr(ls, addr, sizeof addr) == 0);
+    snprintf(to, sizeof to, "localhost%s", strrchr(addr, ':'));
+    talk(ls, to);
+    return arg;
+}
+static void by_all_kinds_of_addresses(void **state) {
+    (void)state;
+    test_on_all(all_kinds);
+    all_kinds(NULL);
+}
+
+static void bad_input(void **state) {
+    (void)state;
+    char addr[128], c;
+    int fd[2];
+    assert_int_equal(cc_connect("not an address"), -EINVAL);
+    assert_int_equal(cc_connect(NULL), -EINVAL);
+    assert_int_equal(cc_listen("127.0.0.1"), -EINVAL);
+    assert_int_equal(cc_listen("unix:/no/such/folder/x"), -ENOENT);
+    assert_int_equal(cc_connect("unix:/no/such/file"), -ENOENT);
+    assert_int_equal(cc_connect("127.0.0.1:1"), -ECONNREFUSED);
+    assert_true(cc_connect("no-such-name.invalid:1") < 0);
+    assert_int_equal(cc_accept(-1), -EBADF);
+    assert_int_equal(cc_local_addr(-1, addr, sizeof addr), -EBADF);
+    assert_int_equal(cc_shutdown(-1, SHUT_RD), -EBADF);
+    assert_int_equal(cc_set_option(-1, CC_OPT_NODELAY, 1), -EBADF);
+    assert_int_equal(cc_get_option(-1, CC_OPT_NODELAY), -EBADF);
+    assert_int_equal(cc_pipe(fd), 0);
+    assert_int_equal(cc_accept(fd[0]), -ENOTSOCK);
+    assert_int_equal(cc_peer_addr(fd[0], addr, sizeof addr), -ENOTSOCK);
+    assert_int_equal(cc_set_option(fd[0], CC_OPT_TTL, 1), -ENOTSOCK);
+    assert_int_equal(cc_get_option(fd[0], 99), -EINVAL);
+    assert_int_equal(cc_set_option(fd[0], 0, 1), -EINVAL);
+    assert_int_equal(cc_send_to(fd[0], &c, 1, "127.0.0.1:1"), -ENOTSOCK);
+    assert_int_equal(cc_recv_from(fd[0], &c, 1, NULL, 0), -ENOTSOCK);
+    assert_int_equal(cc_close(fd[0]) | cc_close(fd[1]), 0);
+    int ls = cc_listen("127.0.0.1:0");
+    assert_true(ls >= 0 && cc_local_addr(ls, addr, sizeof addr) == 0);
+    assert_int_equal(cc_listen(addr), -EADDRINUSE);
+    assert_int_equal(cc_local_addr(ls, addr, 5), -ENOBUFS);
+    assert_int_equal(cc_peer_addr(ls, addr, sizeof addr), -ENOTCONN);
+    assert_int_equal(cc_get_option(ls, CC_OPT_NODELAY), 1);
+    assert_int_equal(cc_set_option(ls, CC_OPT_KEEPALIVE, 1), 0);
+    assert_int_equal(cc_get_option(ls, CC_OPT_KEEPALIVE), 1);
+    assert_int_equal(cc_close(ls), 0);
+}
+
+/* ---- what ends a wait ---- */
+
+static void *resets(void *arg) {
+    char addr[128], buf[16];
+    int ls = cc_listen("127.0.0.1:0");
+    test_must(cc_local_addr(ls, addr, sizeof addr) == 0);
+    int client = cc_connect(addr), server = cc_accept(ls);
+    test_must(client >= 0 && server >= 0);
+    test_must(cc_get_option(server, CC_OPT_NODELAY) == 1); /* as its listener */
+    struct linger now = {.l_onoff = 1};
+    test_must(setsockopt(client, SOL_SOCKET, SO_LINGER, &now, sizeof now) == 0);
+    test_must(cc_write(client, "x", 1) == 1 && cc_read(server, buf, sizeof buf) == 1);
+    test_must(cc_close(client) == 0); /* a reset */
+    test_must(cc_read(server, buf, sizeof buf) == -ECONNRESET);
+    test_must(cc_write(server, "x", 1) == -EPIPE);
+    test_must(cc_close(server) == 0 && cc_close(ls) == 0);
+    return arg;
+}
+/* The end comes together with the data: a short read is not all there is. */
+static void *ends_at_once(void *arg) {
+    char addr[128], buf[16];
+    int ls = cc_listen("127.0.0.1:0");
+    test_must(cc_local_addr(ls, addr, sizeof addr) == 0);
+    for (size_t i = 0; i < test_rounds(300); i++) {
+        int client = cc_connect(addr), server = cc_accept(ls);
+        CC_DEADLINE_MS(0) test_must(cc_read(server, buf, 1) == -ETIMEDOUT); /* so that it is watched */
+        test_must(cc_write(client, "xy", 2) == 2 && cc_close(client) == 0);
+        if (i % 2 == 0) cc_yield();
+        CC_DEADLINE_MS(10000) {
+            test_must(cc_read(server, buf, sizeof buf) == 2);
+            test_must(cc_read(server, buf, sizeof buf) == 0);
+        }
+        test_must(cc_close(server) == 0);
+    }
+    test_must(cc_close(ls) == 0);
+    return arg;
+}
+static void reset_or_ended(void **state) {
+    (void)state;
+    test_on_all(resets);
+    test_on_all(ends_at_once);
+}
+
+static int accept_rc[3];
+CC_TASK(accepts, (int, ls), (int, i)) {
+    return accept_rc[i] = cc_accept(ls), 0;
+}
+static void *ends_accept(void *arg) {
+    int ls = cc_listen("127.0.0.1:0");
+    CC_NURSERY(n) {
+        test_must(cc_spawn(n, accepts, ls, 0) == 0 && cc_spawn(n, accepts, ls, 1) == 0);
+        test_must(cc_sleep_ms(5) == 0);
+        cc_nursery_cancel(n);
+    }
+    test_must(accept_rc[0] == -ECANCELED && accept_rc[1] == -ECANCELED);
+    CC_DEADLINE_MS(5) test_must(cc_accept(ls) == -ETIMEDOUT);
+    CC_NURSERY(n) {
+        test_must(cc_spawn(n, accepts, ls, 0) == 0 && cc_spawn(n, accepts, ls, 1) == 0);
+        test_must(cc_sleep_ms(5) == 0);
+        test_must(cc_close(ls) == 0);
+    }
+    test_must(accept_rc[0] == -EBADF && accept_rc[1] == -EBADF);
+    return arg;
+}
+static void *ends_connect(void *arg) {
+    /* A local listener whose queue is full: who comes next waits. */
+    char name[64];
+    snprintf(name, sizeof name, "unix:@ccrt_test_full_%d", (int)getpid());
+    int ls = cc_listen(name), rc = 0, fds[64], n = 0;
+    test_must(ls >= 0 && listen(ls, 1) == 0);
+    CC_DEADLINE_MS(50)
+    while (n < 64 && (rc = cc_connect(name)) >= 0) fds[n++] = rc;
+    test_must(rc == -ETIMEDOUT && n > 0);
+    for (int i = 0; i < n; i++) test_must(cc_close(fds[i]) == 0);
+    test_must(cc_close(ls) == 0);
+    return arg;
+}
+static void cancelled_late_or_closed(void **state) {
+    (void)state;
+    test_on_all(ends_accept);
+    test_on_workers(2, ends_connect, NULL);
+}
+
+/* No descriptors are left: accept waits, and goes on when there are some. */
+static void *runs_out(void *arg) {
+    char addr[128];
+    struct rlimit was = {0}, low;
+    int ls = cc_listen("127.0.0.1:0"), taken[64], count = 0, probe;
+    test_must(cc_local_addr(ls, addr, sizeof addr) == 0);
+    int client = cc_connect(addr);
+    CC_DEADLINE_MS(0)(void) cc_read(client, addr, 1); /* the reactor has its descriptors */
+    test_must(client >= 0 && getrlimit(RLIMIT_NOFILE, &was) == 0);
+    test_must((probe = dup(ls)) >= 0);
+    low = was;
+    low.rlim_cur = (rlim_t)probe + 3;
+    test_must(setrlimit(RLIMIT_NOFILE, &low) == 0);
+    while (count < 64 && (taken[count] = dup(ls)) >= 0) count++;
+    test_must(count < 64);
+    CC_NURSERY(n) {
+        test_must(cc_spawn(n, accepts, ls, 2) == 0);
+        accept_rc[2] = 0;
+        test_must(cc_sleep_ms(30) == 0 && accept_rc[2] == 0);
+        test_must(setrlimit(RLIMIT_NOFILE, &was) == 0);
+    }
+    test_must(accept_rc[2] >= 0);
+    for (int i = 0; i < count; i++) close(taken[i]);
+    close(probe);
+    test_must(cc_close(accept_rc[2]) == 0 && cc_close(client) == 0 && cc_close(ls) == 0);
+    return arg;
+}
+static void without_descriptors(void **state) {
+    (void)state;
+    test_on_workers(2, runs_out, NULL);
+}
+
+/* ---- many ---- */
+
+CC_TASK(client_of, (const char *, addr)) {
+    cc_autoclose int fd = cc_connect(addr);
+    if (fd < 0) return fd;
+    char buf[64];
+    for (int i = 0; i < 20; i++) {
+        if (cc_write(fd, "0123456789", 10) != 10) return -EIO;
+        if (cc_read_full(fd, buf, 10) != 10) return -EIO;
+    }
+    return 0;
+}
+CC_TASK(serves, (cc_nursery *, conns), (int, ls), (int, count)) {
+    for (int i = 0; i < count; i++) test_must(cc_spawn(conns, echoes, ls) == 0);
+    return 0;
+}
+static void *many(void *arg) {
+    enum { CLIENTS = 100 };
+    char addr[128];
+    int ls = cc_listen("127.0.0.1:0");
+    test_must(cc_local_addr(ls, addr, sizeof addr) == 0);
+    CC_NURSERY(conns) {
+        test_must(cc_spawn(conns, serves, conns, ls, CLIENTS) == 0);
+        CC_NURSERY(clients) {
+            for (int i = 0; i < CLIENTS; i++) test_must(cc_spawn(clients, client_of, addr) == 0);
+            test_must(cc_nursery_wait(clients) == 0);
+        }
+        test_must(cc_nursery_wait(conns) == 0);
+    }
+    test_must(cc_close(ls) == 0);
+    return arg;
+}
+static void many_at_a_time(void **state) {
+    (void)state;
+    test_on_all(many);
+}
+
+/* ---- datagrams ---- */
+
+CC_TASK(replies, (int, fd)) {
+    char buf[64], from[128];
+    ssize_t n = cc_recv_from(fd, buf, sizeof buf, from, sizeof from);
+    return n < 0 ? (int)n : (int)(cc_send_to(fd, buf, (size_t)n, from) != n);
+}
+static void *datagrams(void *arg) {
+    char addr[128], from[128], buf[64];
+    int a = cc_udp("127.0.0.1:0"), b = cc_udp("127.0.0.1:0");
+    test_must(a >= 0 && b >= 0 && cc_local_addr(a, addr, sizeof addr) == 0);
+    CC_NURSERY(n) {
+        test_must(cc_spawn(n, replies, a) == 0);
+        test_must(cc_send_to(b, "hello", 5, addr) == 5);
+        test_must(cc_recv_from(b, buf, sizeof buf, from, sizeof from) == 5 && memcmp(buf, "hello", 5) == 0);
+        test_must(strcmp(from, addr) == 0);
+    }
+    test_must(cc_send_to(b, "", 0, addr) == 0 && cc_recv_from(a, buf, sizeof buf, NULL, 0) == 0);
+    test_must(cc_send_to(b, "long", 4, addr) == 4 && cc_recv_from(a, buf, 2, NULL, 0) == 2); /* cut */
+    test_must(cc_send_to(b, "x", 1, addr) == 1 && cc_recv_from(a, buf, 2, from, 3) == -ENOBUFS);
+    test_must(cc_send_to(b, "two", 3, addr) == 3 && cc_send_to(b, "three", 5, addr) == 5);
+    test_must(cc_recv_from(a, buf, sizeof buf, NULL, 0) == 3 && cc_recv_from(a, buf, sizeof buf, NULL, 0) == 5);
+    test_must(cc_send_to(b, "x", 1, "nowhere") == -EINVAL);
+    CC_DEADLINE_MS(5) test_must(cc_recv_from(a, buf, sizeof buf, NULL, 0) == -ETIMEDOUT);
+    test_must(cc_close(a) == 0 && cc_close(b) == 0);
+    return arg;
+}
+static void of_datagrams(void **state) {
+    (void)state;
+    test_on_all(datagrams);
+    datagrams(NULL);
+}
+
+TEST_MAIN(cmocka_unit_test(by_all_kinds_of_addresses), cmocka_unit_test(bad_input), cmocka_unit_test(reset_or_ended),
+          cmocka_unit_test(cancelled_late_or_closed), cmocka_unit_test(without_descriptors),
+          cmocka_unit_test(many_at_a_time), cmocka_unit_test(of_datagrams))
