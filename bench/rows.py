@@ -157,6 +157,21 @@ SLEEP_1M = Row(
     memory_gib=7,
 )
 
+FUTURES_1M = Row(
+    "futures_1m",
+    "1,000,000 futures at once, polled 4 times each; and as many that sleep for 1 to 1,000 ms, until all are over",
+    metrics=("poll", "memory", "sleeping", "sleeping_cpu"),
+    peers=(
+        Peer("tokio", "futures_1m_tokio.rs", **TOKIO_MT, goals={"poll": 0.4, "sleeping": 0.8},
+             note="its tasks, allocated by itself"),
+        Peer("goal", constants={"memory": (192, "bytes")}, goals={"memory": 1.0},
+             note="a fixed figure, not measured: beside the user's own state"),
+    ),
+    rounds=5,
+    workers=(1, 2),
+    memory_gib=2,
+)
+
 PARKED_1M = Row(
     "parked_1m",
     "1,000,000 tasks that are all parked at once: time to create one, and its memory",
@@ -432,7 +447,27 @@ SPAWN_1M_EMPTY = Row(
     workers=(1, 2),
 )
 
-ROWS = (SWITCH, YIELD, MANY, YIELD_MN, SPAWN_BATCH, SPAWN_JOIN, NURSERY, SLEEP_1M, PARKED_1M, STARTUP, WAKE_LATENCY,
-        PLACEMENT, NOISY_NEIGHBOR, SYSCALL_KIDNAP, CPU_GROWTH, TRACE_COST, PINGPONG, CHAN,
-        SELECT8_BLOCK, SELECT8_READY, SKYNET, CANCEL_STORM,
-        MUTEX, MUTEX_CONTENDED, HERD, FIB, FIB_JOBS, SPAWN_1M_EMPTY, GZIP_COMPRESS, GZIP_DECOMPRESS)
+def echo(connections, source, goal):
+    """Goals against the limit: time of all requests, and processor time of one."""
+    name = f"echo_{connections}"
+    return Row(
+        name,
+        f"{connections} connection{'' if connections == 1 else 's'}, a message of 64 bytes under way on each",
+        metrics=(name, "p50", "p99", "cpu"),
+        peers=(
+            Peer("epoll", source, kernel_version, ("gcc",), ("-lpthread",),
+                 goals={name: {1: goal}}, note="the limit: a bare loop on one thread"),
+        ),
+        workers=(1, 2),
+        rounds=5,
+    )
+
+
+ECHO_1 = echo(1, "echo_1_epoll.c", 0.5)
+ECHO_64 = echo(64, "echo_64_epoll.c", 1.03)
+ECHO_1000 = echo(1000, "echo_1000_epoll.c", 1.03)
+
+ROWS = (SWITCH, YIELD, MANY, YIELD_MN, SPAWN_BATCH, SPAWN_JOIN, NURSERY, SLEEP_1M, FUTURES_1M, PARKED_1M, STARTUP,
+        WAKE_LATENCY, PLACEMENT, NOISY_NEIGHBOR, SYSCALL_KIDNAP, CPU_GROWTH, TRACE_COST, PINGPONG, CHAN,
+        SELECT8_BLOCK, SELECT8_READY, SKYNET, CANCEL_STORM, MUTEX, MUTEX_CONTENDED, HERD, FIB, FIB_JOBS,
+        SPAWN_1M_EMPTY, GZIP_COMPRESS, GZIP_DECOMPRESS, ECHO_1, ECHO_64, ECHO_1000)

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* The limit of the echo rows: one thread, one epoll set, a read and a write a message, and nothing else. */
+#ifndef BENCH_ECHO_EPOLL_H
+#define BENCH_ECHO_EPOLL_H
+
+#include "load.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+static int listener;
+
+static void *serve(void *arg) {
+    int set = epoll_create1(0), alive = *(int *)arg;
+    static char buf[4096];
+    for (int i = 0; i < alive; i++) {
+        int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK);
+        struct epoll_event e = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET, .data.fd = fd};
+        bench_check(fd >= 0 && epoll_ctl(set, EPOLL_CTL_ADD, fd, &e) == 0, "cannot accept");
+    }
+    while (alive > 0) {
+        struct epoll_event got[128];
+        int n = epoll_wait(set, got, 128, -1);
+        for (int i = 0; i < n; i++) {
+            ssize_t k = recv(got[i].data.fd, buf, sizeof buf, MSG_DONTWAIT);
+            if (k > 0) {
+                (void)send(got[i].data.fd, buf, (size_t)k,
+                           MSG_NOSIGNAL | MSG_DONTWAIT); /* it is told if it does not come */
+            } else if (k == 0 || errno != EAGAIN) {      /* its end, or a reset */
+                close(got[i].data.fd);
+                alive--;
+            }
+        }
+    }
+    return NULL;
+}
+
+static int echo_main(const char *row, int connections) {
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof at;
+    int on = 1;
+    pthread_t t;
+    bench_load_fork(connections);
+    listener = socket(AF_INET, SOCK_STREAM, 0);
+    setsockopt(listener, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    bench_check(bind(listener, (struct sockaddr *)&at, len) == 0 && listen(listener, 4096) == 0, "cannot listen");
+    bench_check(getsockname(listener, (struct sockaddr *)&at, &len) == 0, "no name");
+    bench_check(pthread_create(&t, NULL, serve, &connections) == 0, "no thread");
+    bench_load_begin(ntohs(at.sin_port));
+    bench_load_report(row);
+    pthread_join(t, NULL);
+    return 0;
+}
+
+#endif /* BENCH_ECHO_EPOLL_H */

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT */
+/* echo_1000: 1000 connections, a message of 64 bytes under way on each. */
+#include "ours/echo.h"
+
+int main(void) {
+    return echo_main("echo_1000", 1000);
+}
