@@ -82,13 +82,15 @@ CC__NORETURN void cc__fiber_exit(struct cc__fiber *from, struct cc__fiber *to);
 void cc__fiber_switch_hooked(struct cc__fiber *from, struct cc__fiber *to);
 
 /* Leave `from`, which is running, and go on with `to`, which is not. Returns when somebody switches
- * back, perhaps on another thread. */
-static inline void cc__fiber_switch(struct cc__fiber *from, struct cc__fiber *to) {
+ * back, perhaps on another thread. True: one of them had hooks. */
+static inline bool cc__fiber_switch(struct cc__fiber *from, struct cc__fiber *to) {
     cc__fiber_set_current(to);
-    if (CC__LIKELY((from->hooks | to->hooks) == 0))
+    bool hooked = CC__UNLIKELY((from->hooks | to->hooks) != 0);
+    if (!hooked)
         cc__ctx_switch(&from->ctx, &to->ctx);
     else
         cc__fiber_switch_hooked(from, to);
+    return hooked;
 }
 
 #endif /* CC__FIBER_FIBER_H */

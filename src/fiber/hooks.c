@@ -7,6 +7,7 @@
 #include "hooks.h"
 
 #include "../base/atomic.h"
+#include "../trace/trace.h"
 #include "fiber.h"
 
 #include <stdio.h>
@@ -49,6 +50,7 @@ unsigned cc__hooks_present(void) {
         if (&__cxa_get_globals != NULL) mask |= CC__HOOK_CXX;
         cc__store_relaxed(&cached, mask);
     }
+    if (CC__TRACING(CC__TRACE_SWITCH | CC__EDGES)) mask |= CC__HOOK_TRACE;
     return mask & ~(1u << 31);
 }
 

@@ -15,6 +15,7 @@
  *             while a fiber runs there, and ASan's fake stacks of both
  *   C++       {caught, uncaught} exceptions are per thread: swapped per fiber
  *   FPU       control words (rounding, masks): saved and loaded for fibers that asked
+ *   trace     told by who switches (sched/leave.h): asked for here, so that a switch without hooks asks once for all
  *   valgrind  each stack is registered once, by stack.c
  *
  * Prev: fiber/ctx.h  Next: fiber/current.h */
@@ -31,6 +32,7 @@ enum {
     CC__HOOK_LSAN = 1u << 2,
     CC__HOOK_CXX = 1u << 3,
     CC__HOOK_FPU = 1u << 4,
+    CC__HOOK_TRACE = 1u << 5,
 };
 
 /* What hooks remember of one fiber. */
@@ -45,7 +47,7 @@ struct cc__hook_state {
     uint64_t fpu_outer;    /* those of the code it interrupts */
 };
 
-/* The hooks this process has, all but FPU; found once. */
+/* The hooks this process has, all but FPU; those of tools are found once. */
 unsigned cc__hooks_present(void);
 
 struct cc__fiber;

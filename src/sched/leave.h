@@ -32,7 +32,7 @@ static inline void cc__run_leave(struct cc__worker *w, enum cc__left left, uintp
     }
     w->left = left;
     w->left_task = self;
-    cc__fiber_switch(from, to);
+    if (cc__fiber_switch(from, to)) cc__run_switched(cc__worker_current());
     cc__run_arrive(cc__worker_current());
 }
 

@@ -68,8 +68,11 @@ static void begin_on(struct cc__fiber *f, struct cc__task *t) {
     cc__fiber_describe(f, t->serial, cc__task_label(t));
 }
 
-void cc__run_arrive(struct cc__worker *w) {
+void cc__run_switched(struct cc__worker *w) {
     if (CC__TRACING(CC__TRACE_SWITCH | CC__EDGES)) cc__event_switch(w);
+}
+
+void cc__run_arrive(struct cc__worker *w) {
     enum cc__left left = w->left;
     w->left = CC__LEFT_NOTHING;
     switch (left) {
@@ -116,11 +119,12 @@ static inline bool fits(const struct cc__fiber *f, const struct cc__task *t) {
 static void fiber_main(void *arg) {
     struct cc__fiber *f = arg;
     struct cc__worker *w = cc__worker_current();
+    cc__run_switched(w);
     cc__run_arrive(w);
     struct cc__task *next;
     do {
         struct cc__task *t = cc__load_relaxed(&w->current);
-        if (CC__TRACING(CC__TRACE_SWITCH | CC__EDGES)) cc__event_switch(w); /* the one before has ended */
+        cc__run_switched(w); /* the one before has ended */
         if (CC__LIKELY(t->stack_class != CC__STACKLESS)) {
             begin_on(f, t);
             t->fiber = f;
@@ -148,6 +152,6 @@ static void fiber_main(void *arg) {
 void cc__run_task(struct cc__worker *w, struct cc__task *t) {
     struct cc__fiber *to = cc__run_next_fiber(w, t);
     if (to == w->root) return;
-    cc__fiber_switch(w->root, to);
+    if (cc__fiber_switch(w->root, to)) cc__run_switched(w);
     cc__run_arrive(w);
 }

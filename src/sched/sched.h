@@ -410,7 +410,8 @@ bool cc__steal_share(struct cc__worker *victim); /* what waits at one that is st
 bool cc__steal_queued(struct cc__runtime *rt);   /* whether there is anything that any worker could run at once */
 
 /* run.c */
-void cc__run_arrive(struct cc__worker *w); /* the first thing after every switch */
+void cc__run_switched(struct cc__worker *w); /* tell the trace, if there is one: before the next */
+void cc__run_arrive(struct cc__worker *w);   /* the first thing after every switch */
 /* The fiber of the next task, which becomes the current one; the worker's root if there is none. */
 struct cc__fiber *cc__run_next_fiber(struct cc__worker *w, struct cc__task *next);
 void cc__run_task(struct cc__worker *w, struct cc__task *t); /* from the worker's loop */

@@ -97,6 +97,9 @@ void cc__fiber_switch_hooked(struct cc__fiber *from, struct cc__fiber *to) {
     struct me *me = &mine[mc_self()];
     if (cc__state_park(&me->task)) mc_sem_wait(&me->run_queue);
 }
+void cc__run_switched(struct cc__worker *w) {
+    (void)w;
+}
 void cc__run_arrive(struct cc__worker *w) {
     w->left = CC__LEFT_NOTHING;
 }
