@@ -17,6 +17,7 @@
 #include "../base/assert.h"
 #include "../base/env.h"
 #include "../base/text.h"
+#include "../plat/block.h"
 #include "../sched/events.h"
 #include "../sched/leave.h"
 #include "../sched/sched.h"
@@ -34,7 +35,7 @@ static cc_chan *chan_alloc(size_t elem_bytes, size_t capacity) {
     size_t places = 1;
     while (places < capacity) places *= 2;
     size_t ring_bytes = capacity == 0 ? 0 : places * elem_bytes;
-    cc_chan *c = aligned_alloc(CC__FALSE_SHARING, cc__align_up(sizeof *c + ring_bytes, CC__FALSE_SHARING));
+    cc_chan *c = cc__block_alloc(sizeof *c + ring_bytes);
     if (c == NULL) return NULL;
     memset(c, 0, sizeof *c);
     c->mask = places - 1;
@@ -45,7 +46,7 @@ static cc_chan *chan_alloc(size_t elem_bytes, size_t capacity) {
 static void chan_free(cc_chan *c) {
     free(c->heap.elems);
     free(c->name);
-    free(c);
+    cc__block_free(c);
 }
 
 /* Whether as many elements of that size could be in memory at all. */

@@ -9,7 +9,7 @@
  * Alternate stacks are a thread's own. One that the program (or a sanitizer) gave the thread already is
  * left alone; ours is freed when the thread ends.
  *
- * Prev: plat/vm.c  Next: trace/trace.h */
+ * Prev: plat/block.c  Next: trace/trace.h */
 #include "fault.h"
 
 #include "../base/assert.h"

@@ -9,7 +9,7 @@
  * Rejected: PROT_NONE reservations that are opened when used (a mapping split each); huge pages for
  * stacks (2 MiB resident a fiber).
  *
- * Prev: plat/cpu.c  Next: plat/fault.c */
+ * Prev: plat/cpu.c  Next: plat/block.c */
 #include "vm.h"
 
 #include "../base/assert.h"

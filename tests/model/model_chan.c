@@ -7,6 +7,7 @@
  * deadlock is a lost wake-up. Where a receiver is the last to use a channel it frees it.
  *
  * Lessons 53 to 60, 77.
+ * Sources: src/plat/block.c
  * Sources: src/chan/chan.c src/sched/park.c src/sched/cancel.c src/task/state.c src/task/wait.c src/base/env.c
  * Sources: src/plat/thread.c src/plat/file.c src/plat/futex.c src/plat/clock.c src/base/assert.c src/base/text.c
  * Sources: src/fiber/ctx_x86_64.S

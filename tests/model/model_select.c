@@ -6,6 +6,7 @@
  * waits for, on both channels at once. A value is on the heap and freed by who received it.
  *
  * Lessons 57, 64, 65, 77.
+ * Sources: src/plat/block.c
  * Sources: src/chan/chan.c src/chan/select.c src/sched/park.c src/sched/cancel.c src/task/state.c src/task/wait.c
  * Sources: src/plat/thread.c src/plat/file.c src/plat/futex.c src/plat/clock.c src/base/assert.c src/base/text.c
  * Sources: src/base/env.c src/fiber/ctx_x86_64.S
