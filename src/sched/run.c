@@ -125,6 +125,8 @@ static void fiber_main(void *arg) {
     do {
         struct cc__task *t = cc__load_relaxed(&w->current);
         cc__run_switched(w); /* the one before has ended */
+        struct cc__worker *began_on = w;
+        uint32_t tick = cc__load_relaxed(&w->tick);
         if (CC__LIKELY(t->stack_class != CC__STACKLESS)) {
             begin_on(f, t);
             t->fiber = f;
@@ -137,7 +139,9 @@ static void fiber_main(void *arg) {
         } else {
             w = cc__future_poll(f, t);
         }
-        next = cc__worker_pick(w);
+        bool waited = w != began_on || tick != cc__load_relaxed(&w->tick);
+        next = waited ? NULL : cc__worker_pick_through(w);
+        if (next == NULL) next = cc__worker_pick(w);
         if (w->over != NULL && (next == NULL || next->fiber != NULL || next->nursery != w->over || next->is_fork))
             cc__finish_tell(w);
         cc__store_relaxed(&w->current, next);

@@ -138,6 +138,7 @@ struct cc__worker {
     struct cc__runtime *runtime;
     uint32_t id;
     uint32_t lifo_streak;   /* taken from the slot in a row */
+    uint32_t through;       /* new ones in a row that went before what was begun */
     uint32_t ring_looks;    /* times it looked into its rings, */
     uint32_t inject_looks;  /* and took from the global queue */
     bool in_turn;           /* tasks that yielded are in the ring of the new: what overflows it keeps its order */
@@ -396,6 +397,8 @@ void cc__ready_all_taken(struct cc__worker *w, struct cc__tasks taken);
 
 /* worker.c */
 struct cc__task *cc__worker_pick(struct cc__worker *w); /* without stealing or sleeping, or NULL */
+/* After a task that has ended without ever waiting: another new one, before what was begun (worker.c); or NULL. */
+struct cc__task *cc__worker_pick_through(struct cc__worker *w);
 struct cc__task *cc__worker_pick_local(struct cc__worker *w);
 struct cc__task *cc__worker_find(struct cc__worker *w);     /* NULL: the runtime ends */
 bool cc__worker_expire(struct cc__timers *s, int64_t *now); /* timers that are due; *now: 0, or read before */

@@ -6,7 +6,8 @@
  * begun and woken, then the ring of those that are new or yielded; pinned tasks; the global queue in a batch; timers
  * that are due, and descriptors that are ready; then other workers' (steal.c), and low priority when there is nothing
  * else. One time in eight the first and the second of two go the other way, so that neither high priority nor begun
- * work keeps the rest out for ever.
+ * work keeps the rest out for ever. After a new task that has ended without ever waiting up to eight others go before
+ * what was begun, while each of them ends so and they are quick (docs/decisions/0010-newest-first.md).
  *
  * Every 61st task, or every half millisecond where tasks take longer than that allows, the timers, descriptors, the
  * pinned and the global queue come first, so that no local crowd starves them. Cycles are read at these looks only:
@@ -21,7 +22,7 @@
 #include "../plat/thread.h"
 #include "choice.h"
 
-enum { LOOK_EVERY_MAX = 61, LOOK_CYCLES = 1500000, LIFO_MAX = 3, OTHER_WAY_EVERY = 8 };
+enum { LOOK_EVERY_MAX = 61, LOOK_CYCLES = 1500000, LIFO_MAX = 3, OTHER_WAY_EVERY = 8, THROUGH_MAX = 8 };
 
 bool cc__worker_expire(struct cc__timers *s, int64_t *now) {
     int64_t next = cc__load_relaxed(&s->next_ns);
@@ -114,6 +115,20 @@ static void pass_on_next(struct cc__worker *w) {
     w->next = NULL;
     cc__ready_taken(w, t);
     cc__idle_notify(w->runtime);
+}
+
+struct cc__task *cc__worker_pick_through(struct cc__worker *w) {
+    if (w->through == THROUGH_MAX || w->until_look <= 1 || w->look_every <= THROUGH_MAX || w->next != NULL ||
+        cc__load_relaxed(&w->runtime->inject.high) > 0) {
+        w->through = 0;
+        return NULL;
+    }
+    struct cc__task *t = cc__runq_pop(&w->fresh);
+    if (t == NULL) return NULL;
+    w->through++;
+    w->until_look--;
+    cc__store_relaxed(&w->tick, cc__load_relaxed(&w->tick) + 1);
+    return t;
 }
 
 struct cc__task *cc__worker_pick(struct cc__worker *w) {
