@@ -41,6 +41,8 @@ def build_peer(peer, may_install):
     source = BENCH / "peers" / peer.source
     program = PEERS / source.stem
     PEERS.mkdir(parents=True, exist_ok=True)
+    for other in peer.beside:
+        build_c(BENCH / other, PEERS / Path(other).stem, (), may_install)
     return BUILDERS[source.suffix](source, program, peer.link, may_install)
 
 
@@ -67,6 +69,8 @@ def build_cpp(source, program, link, _):
 def build_go(source, program, _link, _):
     env = {"GO111MODULE": "off", "GOFLAGS": "", "GOCACHE": str(PEERS / "go-cache"), "GOPATH": str(PEERS / "go")}
     sources = [source, source.with_name("common.go")]
+    if "startLoad" in source.read_text(encoding="utf-8"):
+        sources.append(source.with_name("load.go"))
     compile_or_skip(["go", "build", "-o", program, *sources], program.with_suffix(".log"), env)
     return [str(program)]
 

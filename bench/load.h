@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The load of the echo rows: a process of its own, one thread, that keeps one message of 64 bytes under way on each of
- * its connections, and times them. The server is the process that measures, so its processor time is its own.
+ * its connections, and times them. The server is the process that measures, so its processor time is its own. For the
+ * row of idle connections it sends one message on each, then rests.
  *
- * bench_load_fork() before the server starts threads; bench_load_run() when it listens; the server ends when all
- * connections are closed, or is ended. */
+ * bench_load_fork() before the server starts threads; bench_load_begin() when it listens; the server ends when all
+ * connections are closed, or is ended. Servers in other languages start load.c instead of forking, and talk to its
+ * standard input and output. */
 #ifndef BENCH_LOAD_H
 #define BENCH_LOAD_H
 
@@ -19,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LOAD_BYTES = 64, LOAD_MOST = 4096, LOAD_WARM_MS = 200, LOAD_MS = 1000, LOAD_SAMPLES = 1 << 20 };
+enum { LOAD_BYTES = 64, LOAD_MOST = 16384, LOAD_WARM_MS = 200, LOAD_MS = 1000, LOAD_SAMPLES = 1 << 20 };
 
 struct load_result {
     double measured; /* messages, without those to warm up */
@@ -45,6 +47,39 @@ static inline int load_compare(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
+static inline void load_raise_limit(void) {
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+}
+
+static inline int load_receive(int fd, void *to, size_t n) {
+    size_t at = 0;
+    ssize_t k = 1;
+    for (; at < n && k > 0; at += (size_t)k) k = read(fd, (char *)to + at, n - at);
+    return k > 0;
+}
+
+/* One message there and back on each, then rest until the server says that it has seen enough. */
+static inline void load_idle_main(int in, int out, int connections) {
+    static int fds[LOAD_MOST];
+    struct load_result r = {.measured = connections};
+    struct linger reset = {.l_onoff = 1};
+    uint16_t port;
+    char buf[LOAD_BYTES] = {0};
+    bench_check(load_receive(in, &port, sizeof port), "no port");
+    for (int i = 0; i < connections; i++) {
+        fds[i] = load_connect(port);
+        bench_check(write(fds[i], buf, LOAD_BYTES) == LOAD_BYTES, "cannot send");
+        bench_check(load_receive(fds[i], buf, LOAD_BYTES), "no reply");
+        setsockopt(fds[i], SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+    }
+    bench_check(write(out, &r, sizeof r) == sizeof r, "cannot report");
+    (void)load_receive(in, buf, 1); /* or its end */
+    for (int i = 0; i < connections; i++) close(fds[i]);
+}
+
 static inline void load_main(int in, int out, int connections) {
     static double sent[LOAD_MOST];
     static int fds[LOAD_MOST];
@@ -55,7 +90,7 @@ static inline void load_main(int in, int out, int connections) {
     char buf[LOAD_BYTES * 2] = {0};
     struct load_result r = {0};
     int set = epoll_create1(0);
-    bench_check(read(in, &port, sizeof port) == sizeof port && samples != NULL, "no port");
+    bench_check(load_receive(in, &port, sizeof port) && samples != NULL, "no port");
     for (int i = 0; i < connections; i++) {
         struct epoll_event e = {.events = EPOLLIN, .data.u32 = (uint32_t)i};
         fds[i] = load_connect(port);
@@ -96,17 +131,16 @@ static inline void load_main(int in, int out, int connections) {
     for (int i = 0; i < connections; i++) close(fds[i]);
 }
 
-static inline void bench_load_fork(int connections) {
+static inline void bench_load_fork(int connections, void (*load)(int in, int out, int connections)) {
     int to[2], from[2];
-    struct rlimit files = {.rlim_cur = 4 * LOAD_MOST, .rlim_max = 4 * LOAD_MOST};
-    setrlimit(RLIMIT_NOFILE, &files);
+    load_raise_limit();
     bench_check(pipe(to) == 0 && pipe(from) == 0, "no pipe");
     load_process.pid = fork();
     bench_check(load_process.pid >= 0, "cannot fork");
     if (load_process.pid == 0) {
         close(to[1]);
         close(from[0]);
-        load_main(to[0], from[1], connections);
+        load(to[0], from[1], connections);
         _exit(0);
     }
     close(to[0]);
@@ -120,13 +154,34 @@ static inline void bench_load_begin(uint16_t port) {
     bench_check(write(load_process.to_load, &port, sizeof port) == sizeof port, "cannot tell the port");
 }
 
-/* Wait for the result, and report it. It comes twice: when all is warm, and at the end. */
-static inline void bench_load_report(const char *row) {
+/* How many connections the row has. */
+static inline int bench_connections(void) {
+    const char *count = getenv("BENCH_CONNECTIONS");
+    int n = count == NULL ? 64 : (int)strtol(count, NULL, 10);
+    bench_check(n > 0 && n <= LOAD_MOST, "BENCH_CONNECTIONS");
+    return n;
+}
+
+/* All connections are there and rest: the memory of this process, by their number. Then they are closed. */
+static inline void bench_load_idle_report(int connections) {
     struct load_result r;
     int status;
-    bench_check(read(load_process.from_load, &r, sizeof r) == sizeof r, "no result");
+    bench_check(load_receive(load_process.from_load, &r, sizeof r), "no result");
+    bench_report_memory(connections);
+    fflush(stdout);
+    close(load_process.to_load);
+    waitpid(load_process.pid, &status, 0);
+}
+
+/* Wait for the result, and report it. It comes twice: when all is warm, and at the end. */
+static inline void bench_load_report(int connections) {
+    struct load_result r;
+    char row[32];
+    int status;
+    snprintf(row, sizeof row, "echo_%d", connections);
+    bench_check(load_receive(load_process.from_load, &r, sizeof r), "no result");
     double cpu = bench_cpu_ns();
-    bench_check(read(load_process.from_load, &r, sizeof r) == sizeof r && r.measured > 0, "no result");
+    bench_check(load_receive(load_process.from_load, &r, sizeof r) && r.measured > 0, "no result");
     cpu = bench_cpu_ns() - cpu;
     bench_report(row, r.ns / r.measured, "ns");
     bench_report("p50", r.p50_ns, "ns");

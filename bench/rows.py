@@ -20,6 +20,7 @@ class Peer:
     constants: dict = field(default_factory=dict)  # metric: (value, unit), instead of a program
     ours: dict = field(default_factory=dict)  # our own program with this environment, instead of another's
     note: str = ""  # what a reader of the figures must know
+    beside: tuple = ()  # C programs of this folder that are built beside it, for it to start
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class Row:
     rounds: int = 11
     workers: tuple = (1,)  # numbers of workers to measure with, each on its own; 0: the program's own default
     memory_gib: int = 0  # skip the row where less than this is free
+    env: dict = field(default_factory=dict)  # of all its programs
 
 
 GO = {"version": command_version("go", "version"), "packages": ("golang-go",)}
@@ -447,27 +449,67 @@ SPAWN_1M_EMPTY = Row(
     workers=(1, 2),
 )
 
-def echo(connections, source, goal):
-    """Goals against the limit: time of all requests, and processor time of one."""
+LIBUV = {"version": package_version("libuv1-dev", "libuv"), "packages": ("gcc", "libuv1-dev"),
+         "link": ("-luv", "-lpthread")}
+STATE_THREADS = {"version": package_version("libst-dev", "State Threads"), "packages": ("gcc", "libst-dev"),
+                 "link": ("-lst", "-lpthread")}
+TOKIO_NET = tokio("rt-multi-thread", "net", "io-util", "time")
+LOAD = ("load.c",)
+
+
+def echo(connections, epoll, libuv, many):
+    """Goals: against the limit and libuv with one worker, against those with several by `many`."""
     name = f"echo_{connections}"
     return Row(
         name,
         f"{connections} connection{'' if connections == 1 else 's'}, a message of 64 bytes under way on each",
         metrics=(name, "p50", "p99", "cpu"),
         peers=(
-            Peer("epoll", source, kernel_version, ("gcc",), ("-lpthread",),
-                 goals={name: {1: goal}}, note="the limit: a bare loop on one thread"),
+            Peer("epoll", "echo_epoll.c", kernel_version, ("gcc",), ("-lpthread",), goals=epoll,
+                 note="the limit: a bare loop on one thread"),
+            Peer("libuv", "echo_uv.c", **LIBUV, goals=libuv, note="one thread"),
+            Peer("st", "echo_st.c", **STATE_THREADS, note="one thread"),
+            Peer("tokio", "echo_tokio.rs", **TOKIO_NET, goals={name: {2: 1.0}} if many else {}, beside=LOAD),
+            Peer("go", "echo_go.go", **GO, goals={name: {2: 0.8}, "p99": {2: 0.5}} if many else {}, beside=LOAD),
         ),
         workers=(1, 2),
         rounds=5,
+        env={"BENCH_CONNECTIONS": str(connections)},
     )
 
 
-ECHO_1 = echo(1, "echo_1_epoll.c", 0.5)
-ECHO_64 = echo(64, "echo_64_epoll.c", 1.03)
-ECHO_1000 = echo(1000, "echo_1000_epoll.c", 1.03)
+ECHO_1 = echo(1, {"echo_1": {1: 0.5}, "cpu": {1: 1.5}}, {}, many=False)
+ECHO_64 = echo(64, {"echo_64": {1: 1.03}}, {"echo_64": {1: 1.0}}, many=True)
+ECHO_1000 = echo(1000, {"echo_1000": {1: 1.03}}, {"echo_1000": {1: 1.0}}, many=True)
+
+IDLE_CONNS = Row(
+    "idle_conns",
+    "memory of 10,000 connections that rest, each with a buffer of 4 KiB of its own",
+    metrics=("memory",),
+    peers=(
+        Peer("goal", constants={"memory": (9200, "bytes")}, goals={"memory": 1.0}),
+        Peer("go", "idle_conns_go.go", **GO, beside=LOAD),
+        Peer("tokio", "idle_conns_tokio.rs", **TOKIO_NET, beside=LOAD, note="its tasks have no stacks"),
+    ),
+    workers=(2,),
+    rounds=3,
+    env={"BENCH_CONNECTIONS": "10000"},
+)
+
+FILES = Row(
+    "files",
+    "1,000 files of 64 KiB that are in memory: opened, read, closed",
+    metrics=("files",),
+    peers=(
+        Peer("pread", "files_pread.c", kernel_version, ("gcc",), ("-lpthread",), goals={"files": {2: 1.0}},
+             note="plain calls on two threads"),
+        Peer("go", "files_go.go", **GO),
+    ),
+    workers=(1, 2),
+)
 
 ROWS = (SWITCH, YIELD, MANY, YIELD_MN, SPAWN_BATCH, SPAWN_JOIN, NURSERY, SLEEP_1M, FUTURES_1M, PARKED_1M, STARTUP,
         WAKE_LATENCY, PLACEMENT, NOISY_NEIGHBOR, SYSCALL_KIDNAP, CPU_GROWTH, TRACE_COST, PINGPONG, CHAN,
         SELECT8_BLOCK, SELECT8_READY, SKYNET, CANCEL_STORM, MUTEX, MUTEX_CONTENDED, HERD, FIB, FIB_JOBS,
-        SPAWN_1M_EMPTY, GZIP_COMPRESS, GZIP_DECOMPRESS, ECHO_1, ECHO_64, ECHO_1000)
+        SPAWN_1M_EMPTY, GZIP_COMPRESS, GZIP_DECOMPRESS, ECHO_1, ECHO_64, ECHO_1000, IDLE_CONNS,
+        FILES)

@@ -96,7 +96,7 @@ def measure(row, commands, rounds, workers):
         for name in list(runs):
             report.progress(f"{row.name}: round {number} of {rounds}, {name}")
             try:
-                runs[name].append(figures(host.run(commands[name], worker_env(workers))))
+                runs[name].append(figures(host.run(commands[name], row.env | worker_env(workers))))
             except Skip as skip:
                 if name == "ours":
                     raise OursFailed(f"{row.name}: our program: {skip}") from None

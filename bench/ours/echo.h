@@ -31,12 +31,12 @@ static void *serve(void *arg) {
     return arg;
 }
 
-static int echo_main(const char *row, int connections) {
-    bench_load_fork(connections);
+static inline int echo_main(int connections) {
+    bench_load_fork(connections, load_main);
     cc_runtime *rt = bench_runtime();
     cc_task t;
     bench_check(cc_runtime_spawn(rt, &t, NULL, serve, &connections) == 0, "cannot spawn");
-    bench_load_report(row);
+    bench_load_report(connections);
     bench_check(cc_task_join(t, NULL) == 0, "cannot join");
     cc_runtime_destroy(rt);
     return 0;

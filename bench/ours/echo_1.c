@@ -3,5 +3,5 @@
 #include "ours/echo.h"
 
 int main(void) {
-    return echo_main("echo_1", 1);
+    return echo_main(1);
 }

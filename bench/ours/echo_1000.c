@@ -3,5 +3,5 @@
 #include "ours/echo.h"
 
 int main(void) {
-    return echo_main("echo_1000", 1000);
+    return echo_main(1000);
 }

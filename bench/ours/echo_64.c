@@ -3,5 +3,5 @@
 #include "ours/echo.h"
 
 int main(void) {
-    return echo_main("echo_64", 64);
+    return echo_main(64);
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The limit of the echo rows: one thread, one epoll set, a read and a write a message, and nothing else. */
-#ifndef BENCH_ECHO_EPOLL_H
-#define BENCH_ECHO_EPOLL_H
-
+#define _GNU_SOURCE
 #include "load.h"
 
 #include <errno.h>
@@ -35,21 +33,20 @@ static void *serve(void *arg) {
     return NULL;
 }
 
-static int echo_main(const char *row, int connections) {
+int main(void) {
+    int connections = bench_connections();
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t len = sizeof at;
     int on = 1;
     pthread_t t;
-    bench_load_fork(connections);
+    bench_load_fork(connections, load_main);
     listener = socket(AF_INET, SOCK_STREAM, 0);
     setsockopt(listener, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     bench_check(bind(listener, (struct sockaddr *)&at, len) == 0 && listen(listener, 4096) == 0, "cannot listen");
     bench_check(getsockname(listener, (struct sockaddr *)&at, &len) == 0, "no name");
     bench_check(pthread_create(&t, NULL, serve, &connections) == 0, "no thread");
     bench_load_begin(ntohs(at.sin_port));
-    bench_load_report(row);
+    bench_load_report(connections);
     pthread_join(t, NULL);
     return 0;
 }
-
-#endif /* BENCH_ECHO_EPOLL_H */

@@ -1,8 +1,0 @@
-/* SPDX-License-Identifier: MIT */
-/* echo_1000 by a bare epoll loop on one thread. */
-#define _GNU_SOURCE
-#include "echo_epoll.h"
-
-int main(void) {
-    return echo_main("echo_1000", 1000);
-}

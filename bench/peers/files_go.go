@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+
+// files: 1,000 files of 64 KiB, all in memory: opened, read and closed by 16 goroutines that take the next one each.
+package main
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"sync/atomic"
+)
+
+const files, size, goroutines, times = 1000, 65536, 16, 15
+
+func main() {
+	folder, err := os.MkdirTemp("", "ccrt-bench-")
+	check(err == nil, "no folder")
+	defer os.RemoveAll(folder)
+	var paths [files]string
+	data := make([]byte, size)
+	for i := range paths {
+		paths[i] = filepath.Join(folder, strconv.Itoa(i))
+		binary.LittleEndian.PutUint32(data, uint32(i))
+		check(os.WriteFile(paths[i], data, 0600) == nil, "cannot write")
+	}
+	var buffers [goroutines][size]byte
+	run := func(int) {
+		var next, sum int64
+		var done sync.WaitGroup
+		done.Add(goroutines)
+		for g := 0; g < goroutines; g++ {
+			go func(buf []byte) {
+				for {
+					i := atomic.AddInt64(&next, 1) - 1
+					if i >= files {
+						break
+					}
+					f, err := os.Open(paths[i])
+					check(err == nil, "cannot open")
+					n, err := f.ReadAt(buf, 0)
+					check(n == size && err == nil, "cannot read")
+					f.Close()
+					atomic.AddInt64(&sum, int64(binary.LittleEndian.Uint32(buf)))
+				}
+				done.Done()
+			}(buffers[g][:])
+		}
+		done.Wait()
+		check(sum == files*(files-1)/2, "not what was written")
+	}
+	fmt.Printf("files %.6g ms\n", quickestNs(run, files, times)/1e6)
+}

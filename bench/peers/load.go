@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+
+// The load of the echo rows, for the Go programs that serve it; built together with those that need it.
+package main
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+)
+
+type load struct {
+	command     *exec.Cmd
+	to          io.WriteCloser
+	from        io.Reader
+	connections int
+}
+
+type loadResult struct{ Measured, Ns, P50, P99 float64 }
+
+// Start it, by the program that stands beside this one.
+func startLoad(more ...string) *load {
+	connections, err := strconv.Atoi(os.Getenv("BENCH_CONNECTIONS"))
+	check(err == nil, "BENCH_CONNECTIONS")
+	self, err := os.Executable()
+	check(err == nil, "where is this program?")
+	words := append([]string{strconv.Itoa(connections)}, more...)
+	l := &load{command: exec.Command(filepath.Join(filepath.Dir(self), "load"), words...), connections: connections}
+	l.to, err = l.command.StdinPipe()
+	check(err == nil, "no pipe")
+	l.from, err = l.command.StdoutPipe()
+	check(err == nil, "no pipe")
+	l.command.Stderr = os.Stderr
+	check(l.command.Start() == nil, "cannot start the load")
+	return l
+}
+
+// The server listens there.
+func (l *load) begin(port int) {
+	check(binary.Write(l.to, binary.LittleEndian, uint16(port)) == nil, "cannot tell the port")
+}
+
+func (l *load) result() (r loadResult) {
+	check(binary.Read(l.from, binary.LittleEndian, &r) == nil, "no result")
+	return r
+}
+
+// All connections rest: the memory of this process by their number. Then they are closed.
+func (l *load) reportIdle() {
+	l.result()
+	reportMemory(float64(l.connections))
+	l.to.Close()
+	l.command.Wait()
+}
+
+// The result comes twice: when all is warm, and at the end.
+func (l *load) report() {
+	l.result()
+	cpu := cpuNs()
+	r := l.result()
+	cpu = cpuNs() - cpu
+	check(r.Measured > 0, "no result")
+	fmt.Printf("echo_%d %.6g ns\np50 %.6g ns\np99 %.6g ns\ncpu %.6g ns\n", l.connections, r.Ns/r.Measured, r.P50, r.P99,
+		cpu/r.Measured)
+	l.command.Wait()
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+//! The load of the echo rows, for the tokio programs that serve it.
+#![allow(dead_code)] // no program needs all of it
+
+use crate::common;
+use std::io::{Read, Write};
+use std::process::{Child, Command, Stdio};
+
+pub struct Load {
+    child: Child,
+    connections: usize,
+}
+
+/// Start it, by the program that stands beside this one.
+pub fn start(more: &[&str]) -> Load {
+    let connections = std::env::var("BENCH_CONNECTIONS").unwrap();
+    let child = Command::new(std::env::current_exe().unwrap().with_file_name("load"))
+        .arg(&connections)
+        .args(more)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    Load {
+        child,
+        connections: connections.parse().unwrap(),
+    }
+}
+
+impl Load {
+    /// The server listens there.
+    pub fn begin(&mut self, port: u16) {
+        self.child
+            .stdin
+            .as_mut()
+            .unwrap()
+            .write_all(&port.to_le_bytes())
+            .unwrap();
+    }
+
+    /// Messages, the time they took, median and 99th percentile of one.
+    fn result(&mut self) -> [f64; 4] {
+        let mut bytes = [0u8; 32];
+        self.child
+            .stdout
+            .as_mut()
+            .unwrap()
+            .read_exact(&mut bytes)
+            .unwrap();
+        let mut r = [0.0; 4];
+        for (i, x) in r.iter_mut().enumerate() {
+            *x = f64::from_le_bytes(bytes[i * 8..i * 8 + 8].try_into().unwrap());
+        }
+        r
+    }
+
+    /// All connections rest: the memory of this process by their number. Then they are closed.
+    pub fn report_idle(mut self) {
+        self.result();
+        common::report_memory(self.connections as f64);
+        drop(self.child.stdin.take());
+        self.child.wait().unwrap();
+    }
+
+    /// The result comes twice: when all is warm, and at the end.
+    pub fn report(mut self) {
+        self.result();
+        let cpu = common::cpu_ns();
+        let [measured, ns, p50, p99] = self.result();
+        let cpu = common::cpu_ns() - cpu;
+        assert!(measured > 0.0);
+        println!("echo_{} {:.4} ns", self.connections, ns / measured);
+        println!(
+            "p50 {p50:.4} ns\np99 {p99:.4} ns\ncpu {:.4} ns",
+            cpu / measured
+        );
+        self.child.wait().unwrap();
+    }
+}
