@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Reading and writing, and what is said of a job.
  *
- * All calls go to threads that are there for that: a pipe may keep its reader for hours, and even a file whose pages
- * are in memory is better read so. It takes 24 us for 128 KiB instead of 6, but the workers go on computing: read in
- * place, and marked as blocking, such calls were found to last whenever the machine was busy, more workers came and
- * went, and compression took a tenth more time. A task that comes back from such a call has to wait until some worker
- * has compressed its block: so as much as there is goes with one call.
+ * Who reads or writes in order, and can do nothing else meanwhile, uses the calls of the library: what is in memory is
+ * read where it is asked for, a pipe parks the task. Several buffers at one go, the ends of the pipelines that compute
+ * on all workers, are moved on a thread for blocking calls instead: see below.
  *
  * Next: engine.h */
 #include "job.h"
@@ -77,88 +75,72 @@ void gz_io_init(struct gz_io *io, int fd) {
     io->size = st.st_size > at ? (uint64_t)(st.st_size - at) : 0;
 }
 
-/* Calls of the system until all is read or written, or the input ends; on another thread. */
-struct call {
-    ssize_t (*fn)(const struct call *c);
+/* So many bytes of some vectors are done; empty ones in front of the rest are, too. */
+static void advance(struct iovec **v, int *count, size_t bytes) {
+    for (; *count > 0 && bytes >= (*v)->iov_len; ++*v, --*count) bytes -= (*v)->iov_len;
+    if (*count == 0) return;
+    (*v)->iov_base = (uint8_t *)(*v)->iov_base + bytes;
+    (*v)->iov_len -= bytes;
+}
+
+/* All of some buffers, by plain calls on a thread for that. Not by cc_readv() and cc_writev(): a pipe that a task waits
+ * for is watched by one worker, and every worker here computes for milliseconds at a time without looking. Input by a
+ * pipe took twice as long so, as the other workers ran dry meanwhile. A thread that returns wakes whoever is idle. */
+struct transfer {
+    ssize_t (*call)(int fd, const struct iovec *v, int count); /* readv() or writev() */
     int fd;
     struct iovec *v;
     int count;
-    bool once;     /* what one call does is enough */
-    off_t at;      /* for READ_AT */
-    uint64_t done; /* bytes */
-    int code;      /* 0, or a negative errno */
+    int64_t done; /* bytes, or a negative errno */
 };
 
-static ssize_t call_read(const struct call *c) {
-    return readv(c->fd, c->v, c->count);
-}
-
-static ssize_t call_read_at(const struct call *c) {
-    return preadv(c->fd, c->v, c->count, c->at + (off_t)c->done);
-}
-
-static ssize_t call_write(const struct call *c) {
-    return writev(c->fd, c->v, c->count);
-}
-
-/* So many bytes are done. */
-static void advance(struct call *c, size_t bytes) {
-    c->done += bytes;
-    for (; c->count > 0 && bytes >= c->v->iov_len; c->v++, c->count--) bytes -= c->v->iov_len;
-    if (c->count == 0) return;
-    c->v->iov_base = (uint8_t *)c->v->iov_base + bytes;
-    c->v->iov_len -= bytes;
-}
-
-static int make_calls(void *arg) {
-    struct call *c = arg;
-    advance(c, 0); /* empty ones are no end of the input */
-    while (c->count > 0) {
-        ssize_t n = c->fn(c);
+static int transfer_all(void *arg) {
+    struct transfer *t = arg;
+    advance(&t->v, &t->count, 0); /* empty ones are no end of the input */
+    while (t->count > 0) {
+        ssize_t n = t->call(t->fd, t->v, t->count);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) c->code = -errno;
+        if (n < 0) t->done = -errno;
         if (n <= 0) break;
-        advance(c, (size_t)n);
-        if (c->once) break;
+        t->done += n;
+        advance(&t->v, &t->count, (size_t)n);
     }
     return 0;
 }
 
-static int64_t call(const struct gz_io *io, struct call *c) {
-    c->fd = io->fd;
-    (void)cc_blocking(make_calls, c);
-    return c->code != 0 ? c->code : (int64_t)c->done;
-}
-
 int64_t gz_read_vector(struct gz_io *io, struct iovec *v, int count) {
-    struct call c = {.fn = call_read, .v = v, .count = count};
-    int64_t done = call(io, &c);
-    if (done > 0) io->done += (uint64_t)done;
-    return done;
-}
-
-int64_t gz_read_some(struct gz_io *io, void *to, size_t bytes) {
-    struct iovec v = {.iov_base = to, .iov_len = bytes};
-    struct call c = {.fn = call_read, .v = &v, .count = 1, .once = true};
-    int64_t done = call(io, &c);
-    if (done > 0) io->done += (uint64_t)done;
-    return done;
-}
-
-int64_t gz_read_at(struct gz_io *io, uint64_t offset, void *to, size_t bytes) {
-    struct iovec v = {.iov_base = to, .iov_len = bytes};
-    struct call c = {.fn = call_read_at, .v = &v, .count = 1, .at = (off_t)(io->start + offset)};
-    return call(io, &c);
+    struct transfer t = {.call = readv, .fd = io->fd, .v = v, .count = count};
+    (void)cc_blocking(transfer_all, &t);
+    if (t.done > 0) io->done += (uint64_t)t.done;
+    return t.done;
 }
 
 int gz_write_vector(struct gz_io *io, struct iovec *v, int count) {
-    struct call c = {.fn = call_write, .v = v, .count = count};
+    struct transfer t = {.call = writev, .fd = io->fd, .v = v, .count = count};
     for (int i = 0; i < count; i++) io->done += v[i].iov_len;
-    int64_t done = io->fd < 0 ? 0 : call(io, &c);
-    return done < 0 ? (int)done : 0;
+    if (io->fd >= 0) (void)cc_blocking(transfer_all, &t);
+    return t.done < 0 ? (int)t.done : 0;
+}
+
+int64_t gz_read_some(struct gz_io *io, void *to, size_t bytes) {
+    ssize_t n = cc_read(io->fd, to, bytes);
+    if (n > 0) io->done += (uint64_t)n;
+    return n;
+}
+
+int64_t gz_read_at(struct gz_io *io, uint64_t offset, void *to, size_t bytes) {
+    size_t done = 0;
+    while (done < bytes) {
+        ssize_t n = cc_pread(io->fd, (uint8_t *)to + done, bytes - done, (int64_t)(io->start + offset + done));
+        if (n < 0) return n;
+        if (n == 0) break;
+        done += (size_t)n;
+    }
+    return (int64_t)done;
 }
 
 int gz_write(struct gz_io *io, const void *from, size_t bytes) {
-    struct iovec v = {.iov_base = (void *)from, .iov_len = bytes}; /* it is not written to */
-    return gz_write_vector(io, &v, 1);
+    io->done += bytes;
+    ssize_t done = io->fd < 0 || bytes == 0 ? 0 : cc_write(io->fd, from, bytes);
+    return done < 0 ? (int)done : 0;
 }

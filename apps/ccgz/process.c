@@ -146,12 +146,12 @@ static char *output_name(struct file *f) {
 /* Open the input, for decompression also with the suffix behind its name. */
 static bool open_input(struct file *f, const char *path) {
     const struct gz_options *o = &f->app->o;
-    int flags = O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC | (o->force || !makes_file(o) ? 0 : O_NOFOLLOW);
-    int fd = open(path, flags), code = errno;
+    int flags = O_RDONLY | O_NOCTTY | O_NONBLOCK | (o->force || !makes_file(o) ? 0 : O_NOFOLLOW);
+    int fd = cc_open(path, flags, 0), code = -fd;
     f->path = strdup(path);
     if (fd < 0 && code == ENOENT && o->mode != GZ_COMPRESS) {
         char *longer = gz_name_compressed(path, o->suffix);
-        fd = longer == NULL ? -1 : open(longer, flags);
+        fd = longer == NULL ? -ENOMEM : cc_open(longer, flags, 0);
         if (fd >= 0) {
             free(f->path);
             f->path = longer;
@@ -162,7 +162,7 @@ static bool open_input(struct file *f, const char *path) {
     if (f->path == NULL || fd < 0 || fstat(fd, &f->st) != 0) {
         const char *why = code == ELOOP ? "is a symbolic link; -f takes what it points to" : cc_strerror(-code);
         (void)gz_app_say(f->app, GZ_ERROR, path, "%s", why);
-        if (fd >= 0) (void)close(fd);
+        if (fd >= 0) (void)cc_close(fd);
         return false;
     }
     (void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
@@ -246,7 +246,7 @@ static bool file_init(struct file *f, struct gz_app *app) {
 }
 
 static void file_fini(struct file *f) {
-    if (f->job.in.fd > STDIN_FILENO) (void)close(f->job.in.fd);
+    if (f->job.in.fd > STDIN_FILENO) (void)cc_close(f->job.in.fd);
     free(f->found);
     free(f->path);
     free(f->to);
