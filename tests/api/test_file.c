@@ -86,6 +86,22 @@ static void bad_input(void **state) {
     assert_int_equal(cc_dir_open(NULL, "/"), -EINVAL);
     assert_int_equal(cc_dir_open(&d, "/no/such/folder"), -ENOENT);
     cc_dir_close(NULL);
+    char name[300] = "/";
+    memset(name + 1, 'x', sizeof name - 2);
+    assert_int_equal(cc_open(name, O_RDONLY, 0), -ENAMETOOLONG);
+    assert_int_equal(cc_open("/dev/null/x", O_RDONLY, 0), -ENOTDIR);
+    assert_int_equal(cc_open("/proc/self/exe", O_WRONLY, 0), -ETXTBSY);
+    assert_int_equal(cc_open("/dev/null", O_RDONLY | O_DIRECTORY, 0), -ENOTDIR);
+    assert_int_equal(cc_stat("/dev/null/x", &st), -ENOTDIR);
+    assert_int_equal(cc_dir_open(&d, NULL), -EINVAL);
+    int closed = open("/dev/null", O_RDONLY), file = open("/proc/self/exe", O_RDONLY);
+    close(closed);
+    assert_int_equal(cc_pread(closed, &c, 1, 0), -EBADF);
+    assert_int_equal(cc_pwrite(file, &c, 1, 0), -EBADF); /* not for that */
+    assert_int_equal(cc_pread(file, (void *)1, 1, 0), -EFAULT);
+    assert_int_equal(cc_fsync(closed), -EBADF);
+    assert_int_equal(cc_fstat(closed, &st), -EBADF);
+    assert_int_equal(cc_close(file), 0);
     assert_int_equal(cc_pipe(fd), 0);
     assert_int_equal(cc_pread(fd[0], &c, 1, 0), -ESPIPE);
     assert_int_equal(cc_pwrite(fd[1], &c, 1, 0), -ESPIPE);

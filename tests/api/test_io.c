@@ -132,6 +132,20 @@ static void bad_input(void **state) {
     assert_int_equal(cc_sendfile(dir, -1, 0, 1), -EBADF);
     assert_int_equal(cc_sendfile(dir, dir, -1, 1), -EINVAL);
     assert_int_equal(cc_close(dir), 0);
+    int full = open("/dev/full", O_WRONLY | O_CLOEXEC), null = open("/dev/null", O_WRONLY | O_CLOEXEC), fd[2];
+    assert_int_equal(cc_write(full, "x", 1), -ENOSPC);
+    assert_int_equal(cc_read(null, &c, 1), -EBADF); /* not for that */
+    assert_int_equal(cc_close(full) | cc_close(null), 0);
+    assert_int_equal(cc_pipe(fd), 0);
+    assert_int_equal(cc_read(fd[1], &c, 1), -EBADF);
+    assert_int_equal(cc_write(fd[0], &c, 1), -EBADF);
+    assert_int_equal(cc_write(fd[1], (void *)1, 1), -EFAULT);
+    assert_int_equal(cc_write(fd[1], "x", 1), 1);
+    assert_int_equal(cc_read(fd[0], (void *)1, 1), -EFAULT);
+    assert_int_equal(cc_write(fd[1], &c, 0), 0);
+    struct iovec too_much[2] = {{&c, SIZE_MAX / 2}, {&c, SIZE_MAX / 2}};
+    assert_int_equal(cc_writev(fd[1], too_much, 2), -EINVAL);
+    assert_int_equal(cc_close(fd[0]) | cc_close(fd[1]), 0);
 }
 
 /* ---- files ---- */

@@ -99,7 +99,23 @@ static void bad_input(void **state) {
     assert_int_equal(cc_get_option(ls, CC_OPT_NODELAY), 1);
     assert_int_equal(cc_set_option(ls, CC_OPT_KEEPALIVE, 1), 0);
     assert_int_equal(cc_get_option(ls, CC_OPT_KEEPALIVE), 1);
+    assert_int_equal(cc_read(ls, &c, 1), -ENOTCONN);
+    assert_int_equal(cc_write(ls, &c, 1), -EPIPE);
+    assert_int_equal(cc_shutdown(ls, 99), -EINVAL);
     assert_int_equal(cc_close(ls), 0);
+    assert_int_equal(cc_listen("192.0.2.1:0"), -EADDRNOTAVAIL);
+    assert_int_equal(cc_udp("192.0.2.1:0"), -EADDRNOTAVAIL);
+    char path[200] = "unix:/";
+    memset(path + 6, 'x', 150);
+    assert_int_equal(cc_listen(path), -ENAMETOOLONG);
+    static char large[70000];
+    int udp = cc_udp("127.0.0.1:0");
+    assert_true(udp >= 0);
+    assert_int_equal(cc_send_to(udp, large, sizeof large, "127.0.0.1:9"), -EMSGSIZE);
+    assert_int_equal(cc_send_to(udp, "x", 1, NULL), -EINVAL);
+    assert_int_equal(cc_send_to(udp, "x", 1, "255.255.255.255:9"), -EACCES);
+    assert_int_equal(cc_accept(udp), -EOPNOTSUPP);
+    assert_int_equal(cc_close(udp), 0);
 }
 
 /* ---- what ends a wait ---- */
@@ -139,10 +155,68 @@ static void *ends_at_once(void *arg) {
     test_must(cc_close(ls) == 0);
     return arg;
 }
+/* Two ends of a connection. */
+static void connect_pair(int *client, int *server) {
+    char addr[128];
+    int ls = cc_listen("127.0.0.1:0");
+    test_must(ls >= 0 && cc_local_addr(ls, addr, sizeof addr) == 0);
+    *client = cc_connect(addr);
+    *server = cc_accept(ls);
+    test_must(*client >= 0 && *server >= 0 && cc_close(ls) == 0);
+}
+enum { MUCH = 8000000 };
+static int moved[2];
+CC_TASK(moves, (int, fd), (bool, out)) {
+    char *buf = calloc(1, MUCH);
+    moved[out] = (int)(out ? cc_write(fd, buf, MUCH) : cc_read_full(fd, buf, MUCH));
+    free(buf);
+    return 0;
+}
+static void reset(int fd) {
+    struct linger now = {.l_onoff = 1};
+    test_must(setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now) == 0 && cc_close(fd) == 0);
+}
+/* While one waits to read and another is in the middle of writing more than the connection holds. */
+static void *resets_in_the_middle(void *arg) {
+    int client, server;
+    connect_pair(&client, &server);
+    CC_NURSERY(n) {
+        test_must(cc_spawn(n, moves, server, true) == 0 && cc_spawn(n, moves, server, false) == 0);
+        test_must(cc_sleep_ms(5) == 0);
+        reset(client);
+    }
+    test_must(moved[0] == -ECONNRESET || moved[0] == 0); /* the error is told once, to one of them */
+    test_must(moved[1] == -ECONNRESET || moved[1] == -EPIPE);
+    test_must(cc_close(server) == 0);
+    return arg;
+}
+/* One way is ended while it is waited for; the other still carries all it is given. */
+static void *half_closes(void *arg) {
+    int client, server;
+    char c;
+    connect_pair(&client, &server);
+    CC_NURSERY(n) {
+        test_must(cc_spawn(n, moves, server, true) == 0);
+        test_must(cc_shutdown(client, SHUT_WR) == 0);
+        test_must(cc_read(server, &c, 1) == 0); /* its end; what is on its way back comes all the same */
+        test_must(cc_spawn(n, moves, client, false) == 0);
+    }
+    test_must(moved[0] == MUCH && moved[1] == MUCH);
+    CC_NURSERY(n) {
+        test_must(cc_spawn(n, moves, client, false) == 0);
+        test_must(cc_sleep_ms(5) == 0);
+        test_must(cc_shutdown(client, SHUT_RD) == 0);
+    }
+    test_must(moved[0] == 0); /* nothing more is wanted */
+    test_must(cc_close(client) == 0 && cc_close(server) == 0);
+    return arg;
+}
 static void reset_or_ended(void **state) {
     (void)state;
     test_on_all(resets);
     test_on_all(ends_at_once);
+    test_on_all(resets_in_the_middle);
+    test_on_all(half_closes);
 }
 
 static int accept_rc[3];
@@ -212,9 +286,46 @@ static void *runs_out(void *arg) {
     test_must(cc_close(accept_rc[2]) == 0 && cc_close(client) == 0 && cc_close(ls) == 0);
     return arg;
 }
+/* Whatever makes one says so; who waits for one to accept with can be cancelled, be late, and have its listener
+ * closed. */
+static void *has_none(void *arg) {
+    char addr[128];
+    struct rlimit was = {0}, none;
+    int ls = cc_listen("127.0.0.1:0"), fd[2], rc = 0;
+    cc_process p;
+    const char *cat[] = {"cat", NULL};
+    test_must(ls >= 0 && cc_local_addr(ls, addr, sizeof addr) == 0);
+    int client = cc_connect(addr), probe = dup(ls);
+    CC_DEADLINE_MS(0)(void) cc_read(client, fd, 1);
+    test_must(client >= 0 && probe >= 0 && close(probe) == 0 && getrlimit(RLIMIT_NOFILE, &was) == 0);
+    none = was;
+    none.rlim_cur = (rlim_t)probe; /* the smallest number that is free, and none below */
+    test_must(setrlimit(RLIMIT_NOFILE, &none) == 0);
+    test_must(cc_pipe(fd) == -EMFILE && cc_open("/dev/null", O_RDONLY, 0) == -EMFILE);
+    test_must(cc_listen("127.0.0.1:0") == -EMFILE && cc_udp("127.0.0.1:0") == -EMFILE);
+    test_must(cc_connect(addr) == -EMFILE && cc_connect("localhost:1") < 0);
+    test_must(cc_process_spawn(&p, cat, &(cc_process_attr){.out = CC_STDIO_PIPE}) == -EMFILE);
+    CC_DEADLINE_MS(20) rc = cc_accept(ls);
+    test_must(rc == -ETIMEDOUT);
+    CC_NURSERY(n) {
+        test_must(cc_spawn(n, accepts, ls, 0) == 0);
+        test_must(cc_sleep_ms(2) == 0);
+        cc_nursery_cancel(n);
+    }
+    test_must(accept_rc[0] == -ECANCELED);
+    CC_NURSERY(n) {
+        test_must(cc_spawn(n, accepts, ls, 1) == 0);
+        test_must(cc_sleep_ms(2) == 0);
+        test_must(cc_close(ls) == 0);
+    }
+    test_must(accept_rc[1] == -EBADF);
+    test_must(setrlimit(RLIMIT_NOFILE, &was) == 0 && cc_close(client) == 0);
+    return arg;
+}
 static void without_descriptors(void **state) {
     (void)state;
     test_on_workers(2, runs_out, NULL);
+    test_on_workers(1, has_none, NULL);
 }
 
 /* ---- many ---- */

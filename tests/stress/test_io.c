@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Goal: descriptors under stress: a server at rest makes no system call and is there at once when a request comes
  * (lesson 49); a worker that computes keeps nobody from descriptors that it watches; clients that reset, are cancelled
- * or have their descriptor closed by another leave no descriptor and no waiter behind; thousands of idle connections
- * cost those that are not nothing (lesson 88).
+ * or have their descriptor closed by another leave no descriptor and no waiter behind; a thousand clients of which some
+ * reset leave no memory behind, either, and spoil no request of another; ten thousand idle connections cost those that
+ * are not nothing (lesson 88).
  * Method: as in test_idle.c, /proc says how often threads were switched to. Storms with random delays, for a while, on
- * runtimes of several sizes; descriptors are counted before and after.
+ * runtimes of several sizes; descriptors are counted before and after. CC_TEST_SECONDS=60 has the thousand go on for so
+ * long.
  * Timeout: 120
  */
 #include "io/io.h"
@@ -252,47 +254,132 @@ static void storms_leave_nothing_behind(void **state) {
     assert_int_equal(count_entries("/proc/self/fd"), before);
 }
 
+/* ---- a thousand, and resets among them ---- */
+
+enum { CLIENTS = 1000, ONE_IN = 100 };
+static _Atomic int64_t requests, resets;
+static _Atomic int over;
+
+/* One connection: some requests, then the end, or a reset in the middle of one, with a reply on its way. */
+static int connection_of(const char *addr, bool is_bad) {
+    char buf[256], back[256];
+    cc_autoclose int fd = cc_connect(addr);
+    if (fd < 0) return fd;
+    for (int k = 0; k < 10; k++) {
+        size_t n = 1 + (size_t)(test_random() % sizeof buf);
+        memset(buf, (int)(n + (size_t)k), n);
+        if (cc_write(fd, buf, n) != (ssize_t)n) return -EIO;
+        if (is_bad && k == 5) {
+            struct linger now = {.l_onoff = 1};
+            test_must(setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now) == 0);
+            cc__add_relaxed(&resets, 1);
+            return 0;
+        }
+        if (cc_read_full(fd, back, n) != (ssize_t)n || memcmp(buf, back, n) != 0) return -EIO;
+        cc__add_relaxed(&requests, 1);
+    }
+    return 0;
+}
+CC_TASK(client_for_long, (const char *, addr), (int, i)) {
+    int rc = 0;
+    do rc = connection_of(addr, i % ONE_IN == 0);
+    while (rc == 0 && cc__load_relaxed(&over) == 0);
+    return rc;
+}
+static long resident_kib(void) {
+    long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (f == NULL || fscanf(f, "%*d %ld", &pages) != 1) pages = 0;
+    if (f != NULL) fclose(f);
+    return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+/* Once more for so long: all clients at once, until they are told to end. Returns the memory in use at its end. */
+static long a_thousand_for(const char *addr, int ms) {
+    int clients = (int)test_rounds(CLIENTS);
+    cc__store_relaxed(&over, 0);
+    CC_NURSERY(n) {
+        for (int i = 0; i < clients; i++) test_must(cc_spawn(n, client_for_long, addr, i) == 0);
+        test_must(cc_sleep_ms(ms) == 0);
+        cc__store_relaxed(&over, 1);
+        test_must(cc_nursery_wait(n) == 0); /* no request has failed */
+    }
+    return resident_kib();
+}
+static void *thousand(void *arg) {
+    const char *seconds = getenv("CC_TEST_SECONDS");
+    char addr[64];
+    int ls = listen_at(addr, sizeof addr), ms = seconds == NULL ? 1000 : 1000 * atoi(seconds);
+    cc__store_relaxed(&requests, 0);
+    cc__store_relaxed(&resets, 0);
+    CC_NURSERY(conns) {
+        test_must(cc_spawn(conns, server, conns, ls) == 0);
+        (void)a_thousand_for(addr, ms / 4); /* whatever is kept for later is there now */
+        long before = a_thousand_for(addr, ms / 4), after = a_thousand_for(addr, ms / 2);
+        printf("%ld requests, %ld resets, %ld KiB, then %ld\n", (long)cc__load_relaxed(&requests),
+               (long)cc__load_relaxed(&resets), before, after);
+        test_must(cc__load_relaxed(&requests) > 0 && cc__load_relaxed(&resets) > 0);
+        if (!TEST_ASAN && !TEST_TSAN) test_must(after - before < 8192); /* they keep what was freed */
+        test_must(cc_close(ls) == 0);
+    }
+    return arg;
+}
+static void raise_limit(void) {
+    struct rlimit files;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+    files.rlim_cur = files.rlim_max < 22000 ? files.rlim_max : 22000;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+}
+static void resets_spoil_nothing(void **state) {
+    (void)state;
+    raise_limit();
+    unsigned before = count_entries("/proc/self/fd");
+    test_on_workers(2, thousand, NULL);
+    assert_int_equal(count_entries("/proc/self/fd"), before);
+}
+
 /* ---- many ---- */
 
 CC_TASK(rests, (int, fd), (_Atomic int *, up)) {
     char c;
     cc__add_relaxed(up, 1);
-    return cc_read(fd, &c, 1) == 0 ? 0 : -EIO;
+    ssize_t k = cc_read(fd, &c, 1);
+    return k == 0 || k == -EBADF ? 0 : -EIO; /* its other end was closed, or it was */
 }
+/* Both ends of each pair are waited for, so ten thousand connections need as many descriptors. */
 static void *idle_ones(void *arg) {
-    enum { MOST = 4000 };
-    static int fd[MOST][2];
+    enum { PAIRS = 5000 };
+    static int fd[PAIRS][2];
     static _Atomic int up;
-    int n = 0;
+    int n = 0, p[2];
     cc__store_relaxed(&up, 0);
-    while (n < MOST && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd[n]) == 0) n++;
+    while (n < PAIRS && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd[n]) == 0) n++;
+    for (int i = 0; n < PAIRS && i < 20; i++, n--) /* some for others, if all are in use */
+        test_must(close(fd[n - 1][0]) == 0 && close(fd[n - 1][1]) == 0);
+    printf("%d idle connections\n", 2 * n);
     CC_NURSERY(all) {
-        for (int i = 0; i < n; i++) test_must(cc_spawn(all, rests, fd[i][0], &up) == 0);
-        while (cc__load_relaxed(&up) < n) test_must(cc_sleep_ms(1) == 0);
-    pipes:;
-        int p[2];
-        test_must(close(fd[n - 1][1]) == 0); /* its end comes, and no other's */
-        n--;
-        if (cc_pipe(p) != 0) goto pipes; /* all descriptors are in use */
-        CC_NURSERY(one) {
-            test_must(cc_spawn(one, reader, p[0]) == 0);
-            test_must(cc_write(p[1], "x", 1) == 1);
+        for (int i = 0; i < 2 * n; i++) test_must(cc_spawn(all, rests, fd[i / 2][i % 2], &up) == 0);
+        while (cc__load_relaxed(&up) < 2 * n) test_must(cc_sleep_ms(1) == 0);
+        test_must(cc_pipe(p) == 0);
+        for (int i = 0; i < 1000; i++) { /* among all of them, one that is used */
+            char c;
+            CC_NURSERY(one) {
+                test_must(cc_spawn(one, writer, p[1]) == 0);
+                test_must(cc_read_full(p[0], &c, 1) == 1 && cc_read_full(p[0], &c, 1) == 1);
+            }
         }
         test_must(cc_close(p[0]) == 0 && cc_close(p[1]) == 0);
-        for (int i = 0; i < n; i++) test_must(close(fd[i][1]) == 0);
+        for (int i = 0; i < n; i++) test_must(cc_close(fd[i][1]) == 0); /* wakes who waits for it, and the other end */
         test_must(cc_nursery_wait(all) == 0);
     }
-    for (int i = 0; i < MOST && fd[i][0] > 0; i++) (void)cc_close(fd[i][0]);
+    for (int i = 0; i < n; i++) test_must(cc_close(fd[i][0]) == 0);
     return arg;
 }
 static void many_idle_ones(void **state) {
     (void)state;
-    struct rlimit files;
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
-    files.rlim_cur = files.rlim_max < 9000 ? files.rlim_max : 9000;
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+    raise_limit();
     test_on_workers(2, idle_ones, NULL);
 }
 
 TEST_MAIN(cmocka_unit_test(a_server_at_rest_does_nothing), cmocka_unit_test(a_stuck_worker_keeps_nobody),
-          cmocka_unit_test(storms_leave_nothing_behind), cmocka_unit_test(many_idle_ones))
+          cmocka_unit_test(storms_leave_nothing_behind), cmocka_unit_test(resets_spoil_nothing),
+          cmocka_unit_test(many_idle_ones))
