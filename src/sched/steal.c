@@ -133,7 +133,7 @@ bool cc__steal_visible(struct cc__worker *w) {
 
 bool cc__steal_anything(struct cc__worker *w) {
     struct cc__runtime *rt = w->runtime;
-    if (any_queued(w)) return true;
+    if (any_queued(w) || w->pinned.first != NULL) return true; /* a timer or a descriptor of its own, found searching */
     unsigned count = rt->no_stealing ? 0 : cc__worker_count(rt);
     /* A slot that changes while we look is its owner's; what is put there from now on finds us idle. */
     for (unsigned i = 0; i < count; i++)

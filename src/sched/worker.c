@@ -154,7 +154,8 @@ struct cc__task *cc__worker_pick(struct cc__worker *w) {
     int64_t now = 0;
     open_post(w);
     cc__worker_expire(&w->timers, &now);
-    return cc__worker_pick_local(w);
+    t = cc__worker_pick_local(w);
+    return t != NULL ? t : cc__tasks_take(&w->pinned); /* whose timer it was, perhaps */
 }
 
 /* Descriptors that are ready. Who is alone need not ask before it sleeps there: if any is, it does not sleep. */
