@@ -32,7 +32,12 @@ struct load_result {
 static struct {
     int to_load, from_load;
     pid_t pid;
+    double memory_before;
 } load_process;
+
+static inline double load_memory(void) {
+    return bench_status_bytes("VmRSS") + bench_status_bytes("VmPTE");
+}
 
 static inline int load_connect(uint16_t port) {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -151,6 +156,7 @@ static inline void bench_load_fork(int connections, void (*load)(int in, int out
 
 /* The server listens there. */
 static inline void bench_load_begin(uint16_t port) {
+    load_process.memory_before = load_memory();
     bench_check(write(load_process.to_load, &port, sizeof port) == sizeof port, "cannot tell the port");
 }
 
@@ -162,12 +168,13 @@ static inline int bench_connections(void) {
     return n;
 }
 
-/* All connections are there and rest: the memory of this process, by their number. Then they are closed. */
+/* All connections are there and rest: what memory this process has got since it listens, by their number. Then they are
+ * closed. */
 static inline void bench_load_idle_report(int connections) {
     struct load_result r;
     int status;
     bench_check(load_receive(load_process.from_load, &r, sizeof r), "no result");
-    bench_report_memory(connections);
+    bench_report("memory", (load_memory() - load_process.memory_before) / connections, "bytes");
     fflush(stdout);
     close(load_process.to_load);
     waitpid(load_process.pid, &status, 0);

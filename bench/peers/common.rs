@@ -53,6 +53,11 @@ fn status_bytes(field: &str) -> f64 {
         * 1024.0
 }
 
+/// The whole process's memory: resident, and page tables.
+pub fn memory() -> f64 {
+    status_bytes("VmRSS:") + status_bytes("VmPTE:")
+}
+
 /// The whole process's memory, as so much a task: resident, page tables, and both.
 pub fn report_memory(tasks: f64) {
     let (resident, tables) = (

@@ -18,7 +18,10 @@ type load struct {
 	to          io.WriteCloser
 	from        io.Reader
 	connections int
+	before      float64 // memory of this process when it began to listen
 }
+
+func memory() float64 { return statusBytes("VmRSS") + statusBytes("VmPTE") }
 
 type loadResult struct{ Measured, Ns, P50, P99 float64 }
 
@@ -41,6 +44,7 @@ func startLoad(more ...string) *load {
 
 // The server listens there.
 func (l *load) begin(port int) {
+	l.before = memory()
 	check(binary.Write(l.to, binary.LittleEndian, uint16(port)) == nil, "cannot tell the port")
 }
 
@@ -49,10 +53,10 @@ func (l *load) result() (r loadResult) {
 	return r
 }
 
-// All connections rest: the memory of this process by their number. Then they are closed.
+// All connections rest: what memory this process has got since it listens, by their number. Then they are closed.
 func (l *load) reportIdle() {
 	l.result()
-	reportMemory(float64(l.connections))
+	fmt.Printf("memory %.6g bytes\n", (memory()-l.before)/float64(l.connections))
 	l.to.Close()
 	l.command.Wait()
 }

@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 pub struct Load {
     child: Child,
     connections: usize,
+    before: f64, // memory of this process when it began to listen
 }
 
 /// Start it, by the program that stands beside this one.
@@ -24,12 +25,14 @@ pub fn start(more: &[&str]) -> Load {
     Load {
         child,
         connections: connections.parse().unwrap(),
+        before: 0.0,
     }
 }
 
 impl Load {
     /// The server listens there.
     pub fn begin(&mut self, port: u16) {
+        self.before = common::memory();
         self.child
             .stdin
             .as_mut()
@@ -54,10 +57,11 @@ impl Load {
         r
     }
 
-    /// All connections rest: the memory of this process by their number. Then they are closed.
+    /// All connections rest: what memory this process has got since it listens, by their number. Then they are closed.
     pub fn report_idle(mut self) {
         self.result();
-        common::report_memory(self.connections as f64);
+        let got = (common::memory() - self.before) / self.connections as f64;
+        println!("memory {got:.1} bytes");
         drop(self.child.stdin.take());
         self.child.wait().unwrap();
     }
