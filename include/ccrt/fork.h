@@ -48,8 +48,9 @@ typedef struct cc_priv_fork {
 
 /* The owner's words of a worker's deque: see src/job/fork.c for the protocol. */
 typedef struct cc_priv_forks {
-    cc_priv_fork **priv_head;  /* the next free place; NULL: there are none. W: owner. R: thieves. */
-    cc_priv_fork **priv_limit; /* a fork at or behind it takes the slow path. W: owner; thieves: NULL. R: owner */
+    cc_priv_fork **priv_head; /* the next free place; NULL: there are none. W: owner. R: thieves. */
+    cc_priv_fork *
+        *priv_limit; /* a fork at or behind it takes the slow path.  W: owner; thieves, a low one.  R: owner */
     cc_priv_fork **priv_split; /* a join below it does. W: owner, thieves; with the deque's lock. R: owner */
 } cc_priv_forks;
 

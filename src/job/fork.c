@@ -35,9 +35,9 @@
  *
  * F1..F3 against H1..H2, by the fences of F2 and H1: either F3 finds the limit NULL, or H2 finds the fork. A1 against
  * S1 and H1, by full fences: either A1 sees who is idle and A2 undoes it, or H1 finds a limit that is not NULL. So no
- * fork lies in a deque while a worker sleeps, unless somebody has been woken for it. Who searches and finds nothing for
- * thieves sets limits, too; after a while it insists. Where there is no heavy fence, limits stay NULL and each fork is
- * shared at once.
+ * fork lies in a deque while a worker sleeps, unless somebody has been woken for it. Who searches in vain sets limits,
+ * too, but not to NULL, which says that H1's fence was passed; after a while it insists. A loop looks at it between
+ * forks, too. Where there is no heavy fence, limits stay NULL and each fork is shared at once.
  *
  * Away. Places belong to the task that runs now: before it leaves its worker, for whatever reason, its forks become
  * tasks in the worker's queue; a join then waits, and claims nothing back. So do those above one that is joined out of
@@ -208,12 +208,8 @@ static size_t send_away(struct cc__worker *w, cc_priv_fork **from, cc_priv_fork 
 /* Queue what was sent away. */
 static void queue_here(struct cc__worker *w, struct cc__tasks tasks) {
     if (tasks.first == NULL) return;
-    for (struct cc__task *t; (t = cc__tasks_take(&tasks)) != NULL;) {
-        if (CC__LIKELY(cc__ready_is_plain(t)))
-            cc__ready_taken(w, t);
-        else
-            cc__inject_push(&w->runtime->inject, t);
-    }
+    for (struct cc__task *t; (t = cc__tasks_take(&tasks)) != NULL;)
+        cc__ready_is_plain(t) ? cc__ready_taken(w, t) : cc__inject_push(&w->runtime->inject, t);
     cc__idle_notify(w->runtime);
 }
 
@@ -255,8 +251,7 @@ static CC__COLD void spill_half(struct cc__worker *w) {
     f->scoped = f->scoped > mid ? f->scoped - gone : f->base;
     cc__store_relaxed(cc__forks_head(f), head - gone);
     cc__waitlist_unlock(&f->lock);
-    if (count == 0) return;
-    if (cc__ready_is_plain(out.first)) {
+    if (count > 0 && cc__ready_is_plain(out.first)) {
         cc__inject_push_batch(&w->runtime->inject, out, count);
         cc__idle_notify_many(w->runtime, count);
     } else {
@@ -280,21 +275,24 @@ static bool somebody_idle(struct cc__runtime *rt) {
 }
 
 /* F4 */
-void cc_priv_fork_slowly(cc_priv_fork *r) {
-    struct cc__worker *w = cc__worker_current();
-    struct cc__runtime *rt = w->runtime;
+void cc__forks_offer(struct cc__worker *w) {
     struct cc__forks *f = &w->forks;
-    if (CC__UNLIKELY(r->priv_at >= f->end - 1)) spill_half(w);
-    bool idle = somebody_idle(rt), heavy = cc__barrier_possible();
+    bool idle = somebody_idle(w->runtime), heavy = cc__barrier_possible();
     if (!idle) {
         cc__store_relaxed(cc__forks_limit(f), limit_of(f));
         cc__fence_full(); /* [FJ3] A1: who goes idle sets it to NULL again, or is seen here */
-        idle = somebody_idle(rt);
+        idle = somebody_idle(w->runtime);
         if (idle) cc__store_relaxed(cc__forks_limit(f), NULL); /* A2 */
-        if (heavy && !idle && cc__load_relaxed(&rt->searching) == 0) return;
+        if (heavy && !idle && cc__load_relaxed(&w->runtime->searching) == 0) return;
     }
     share(f, !heavy);
-    if (idle) cc__idle_notify(rt); /* A4 */
+    if (idle) cc__idle_notify(w->runtime); /* A4 */
+}
+
+void cc_priv_fork_slowly(cc_priv_fork *r) {
+    struct cc__worker *w = cc__worker_current();
+    if (CC__UNLIKELY(r->priv_at >= w->forks.end - 1)) spill_half(w);
+    cc__forks_offer(w);
 }
 
 /* Places for a worker's forks. */
@@ -339,6 +337,14 @@ void cc_priv_fork_call(cc_priv_fork *r) {
 }
 
 /* ---- joining ---- */
+
+/* Look on for a moment if nothing is queued: who leaves comes back on its child's worker, far from its caches. */
+static void await_here(cc_priv_fork *r) {
+    struct cc__worker *w = cc__worker_current();
+    int64_t until = cc__choice_now() + cc__choice_join_ns();
+    while (cc__load_relaxed(state_of(r)) == NULL && !cc__steal_queued(w->runtime) && cc__choice_now() < until)
+        for (int i = 0; i < 4; i++) cc__cpu_relax();
+}
 
 /* Wait until its child has ended. False: it has none. */
 static bool await(cc_priv_fork *r) {
@@ -391,6 +397,7 @@ int cc_priv_join_slowly(cc_priv_fork *r) {
     struct cc__task *self = self_or_die();
     bool call = at != AWAY && claim(cc__worker_current(), at);
     if (at == AWAY) unlink_away(r);
+    if (at != AWAY && !call) await_here(r);
     if (!call && await(r)) {
         CC__EDGE_ACQUIRE(r);
         r->priv_at = NULL;
@@ -483,10 +490,17 @@ static cc_priv_fork *take(struct cc__worker *victim) {
     return *tail;
 }
 
+static bool set_limit(struct cc__forks *f, cc_priv_fork **to) {
+    cc_priv_fork **_Atomic *limit = cc__forks_limit(f), **is = cc__load_relaxed(limit);
+    if (is == NULL || is == to) return false;
+    cc__store_relaxed(limit, to);
+    return true;
+}
+
 /* Ask, and wait until something is for thieves, or nothing is there any more. True: neither; it takes insisting. */
 static bool ask(struct cc__forks *f) {
     cc__fence_full(); /* [FJ3] who searches was counted before: A1 sees that */
-    cc__store_relaxed(cc__forks_limit(f), NULL);
+    (void)set_limit(f, CC__FORKS_WANTED);
     int64_t until = cc__choice_now() + cc__choice_spin_ns();
     while (!cc__forks_shared(f) && cc__forks_any(f)) {
         if (cc__choice_now() >= until) return true;
@@ -515,23 +529,28 @@ struct cc__task *cc__forks_steal(struct cc__worker *w, struct cc__worker *victim
     return t;
 }
 
+/* All others' limits are this, or NULL; whether some were neither. */
+static bool set_limits(struct cc__worker *w, cc_priv_fork **to) {
+    bool any = false;
+    for (unsigned i = 0, count = cc__worker_count(w->runtime); i < count; i++)
+        if (i != w->id && set_limit(&w->runtime->workers[i].forks, to)) any = true;
+    return any;
+}
+
+void cc__forks_want(struct cc__worker *w) {
+    cc__fence_full(); /* [FJ3] as in ask() */
+    (void)set_limits(w, CC__FORKS_WANTED);
+}
+
 static void fence_of_hungry(void) {
     cc__barrier_all(); /* [FJ2] H1 */
 }
 
 bool cc__forks_hungry(struct cc__worker *w) {
-    struct cc__runtime *rt = w->runtime;
-    unsigned count = cc__worker_count(rt);
-    bool fence = false, any = false;
-    for (unsigned i = 0; i < count; i++) {
-        cc_priv_fork **_Atomic *limit = cc__forks_limit(&rt->workers[i].forks);
-        if (i == w->id || cc__load_relaxed(limit) == NULL) continue;
-        cc__store_relaxed(limit, NULL);
-        fence = true;
-    }
-    if (fence) fence_of_hungry();
-    for (unsigned i = 0; i < count && !any; i++) any = cc__forks_any(&rt->workers[i].forks);
-    return any;
+    unsigned i = 0, count = cc__worker_count(w->runtime);
+    if (set_limits(w, NULL)) fence_of_hungry();
+    while (i < count && !cc__forks_any(&w->runtime->workers[i].forks)) i++;
+    return i < count;
 }
 
 void cc__forks_open(struct cc__worker *w) {

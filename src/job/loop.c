@@ -47,10 +47,11 @@ static void step(struct loop *l, size_t lo, size_t hi) {
     if (rc < 0) (void)cc__cas_relaxed(&l->rc, &none, rc);
 }
 
-/* Whether the newest fork of the running task is not its own any more. */
+/* Whether the newest fork of the running task is not its own any more. If somebody wants one, it is for thieves. */
 static bool is_taken(const struct part *p) {
     struct cc__worker *w = cc__worker_current();
     if (w == NULL || !cc__forks_own_any(&w->forks)) return true; /* it went with a switch, or to the global queue */
+    if (CC__UNLIKELY(cc__forks_wanted(&w->forks))) cc__forks_offer(w);
     return p->fork.priv_at < cc__load_relaxed(&w->forks.tail) || p->fork.priv_at < w->forks.base;
 }
 

@@ -40,12 +40,16 @@ static inline uint64_t cc__choice_cycles(void) {
     return cc__cycles();
 }
 
-/* How long the last searcher looks on before it sleeps, and how long a slot must lie before it is stolen. */
+/* How long the last searcher looks on before it sleeps, how long a slot must lie before it is stolen, and how long who
+ * joins a fork looks on before it leaves its worker. */
 static inline int64_t cc__choice_spin_ns(void) {
     return 50000;
 }
 static inline int64_t cc__choice_patience_ns(void) {
     return 20000;
+}
+static inline int64_t cc__choice_join_ns(void) {
+    return 10000;
 }
 
 #endif /* CC__SCHED_CHOICE_H */

@@ -24,6 +24,9 @@ struct cc__forks {
     cc_priv_fork **scoped; /* what is below knows its scope; the rest is under its task's.  W, R: with the lock */
 };
 
+/* A limit: every fork is at or behind it, as with NULL. Somebody searches; nobody sleeps because of it. */
+#define CC__FORKS_WANTED ((cc_priv_fork **)sizeof(void *))
+
 /* The owner's words as atomics. head  W: owner.  R: all.  [FJ1] [FJ2]   limit  W, R: owner, who is hungry.  [FJ2] [FJ3]
  * split  W: with the lock.  R: owner.  [FJ2] */
 static inline cc_priv_fork **_Atomic *cc__forks_head(struct cc__forks *f) {
@@ -43,7 +46,10 @@ static inline bool cc__forks_shared(struct cc__forks *f) {
 static inline bool cc__forks_any(struct cc__forks *f) {
     return cc__load_relaxed(&f->tail) < cc__load_relaxed(cc__forks_head(f));
 }
-/* For the owner: whether its task has forks here. */
+/* For the owner: whether somebody wants one; whether its task has forks here. */
+static inline bool cc__forks_wanted(struct cc__forks *f) {
+    return cc__load_relaxed(cc__forks_limit(f)) <= CC__FORKS_WANTED;
+}
 static inline bool cc__forks_own_any(struct cc__forks *f) {
     return cc__load_relaxed(cc__forks_head(f)) != f->base;
 }
@@ -56,6 +62,10 @@ void cc__forks_end(struct cc__worker *w);
 void cc__forks_flush(struct cc__worker *w);
 /* Take one; where none is for thieves, ask for one, and after a while take what is the owner's, if `insist`. */
 struct cc__task *cc__forks_steal(struct cc__worker *w, struct cc__worker *victim, bool insist);
+/* The next fork of each is for thieves; for who searches on. */
+void cc__forks_want(struct cc__worker *w);
+/* Somebody wants one (the limit says so): half of what the running task has forked is for thieves. */
+void cc__forks_offer(struct cc__worker *w);
 /* From here on, whoever forks wakes who sleeps; for who is about to. Whether there is one to be had now. */
 bool cc__forks_hungry(struct cc__worker *w);
 /* The running task blocks its thread: all its forks are for thieves. */

@@ -146,6 +146,7 @@ bool cc__steal_anything(struct cc__worker *w) {
 bool cc__steal_spin(struct cc__worker *w) {
     struct cc__runtime *rt = w->runtime;
     if (cc__load_relaxed(&rt->searching) != 1 || cc__worker_count(rt) == 1) return false;
+    if (!rt->no_stealing) cc__forks_want(w);
     int64_t until = cc__choice_now() + cc__choice_spin_ns();
     while (cc__choice_now() < until) {
         for (int i = 0; i < SPIN_PAUSES; i++) cc__cpu_relax();

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* Goal: no fork lies in a deque while a worker sleeps that was not woken for it (src/job/fork.c, "hunger") [FJ2] [FJ3].
  * Method: a parent that forks once or twice and then computes for ever; workers that have found nothing: each sets its
- * idle bit, fence, sets the limits, looks, and sleeps if there is nothing. Who sleeps at the end must have nothing to
- * take. Waking is as short as can be: src/sched/idle.c has models of its own. The heavy fence, like the light one, is a
- * fence of C11 here.
+ * idle bit, fence, sets the limits, looks, and sleeps if there is nothing; it may have wanted one before. Who sleeps at
+ * the end must have nothing to take. Waking is as short as can be: src/sched/idle.c has models of its own. The heavy
+ * fence, like the light one, is a fence of C11 here.
  * Sources: src/job/fork.c src/sched/park.c src/sched/cancel.c src/task/state.c src/task/wait.c src/sched/inbox.c
  * Sources: src/base/assert.c src/base/text.c src/task/pool.c src/plat/thread.c src/plat/file.c src/plat/futex.c
  * Sources: src/fiber/ctx_x86_64.S
  * Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave
  * Define: CC__FORK_PLACES=4
  * Break: src/job/fork.c: #define CC_PRIV_FORK_FENCE() cc__fence_full() => #define CC_PRIV_FORK_FENCE() ((void)0)
- * Break: src/job/fork.c: if (fence) fence_of_hungry(); => ;
- * Break: src/job/fork.c: if (idle) cc__idle_notify(rt); => ;
- * Weaken: src/job/fork.c: cc_priv_fork_slowly: fence_full -> acq_rel
+ * Break: src/job/fork.c: if (set_limits(w, NULL)) fence_of_hungry(); => (void)set_limits(w, NULL);
+ * Break: src/job/fork.c: if (idle) cc__idle_notify(w->runtime); => ;
+ * Weaken: src/job/fork.c: cc__forks_offer: fence_full -> acq_rel
  */
 #define AROUND_FORKS 1
 #include <ccrt/fork.h>
@@ -107,6 +107,12 @@ static void goes_to_sleep(void) {
     while (cc__load_acquire(&asleep[i]) == 1) cc__futex_wait(&asleep[i], 1, CC__NO_DEADLINE);
 }
 
+/* It has searched before, and looked on. */
+static void wants_and_sleeps(void) {
+    cc__forks_want(&workers[mc_self()]);
+    goes_to_sleep();
+}
+
 /* ---- before and after ---- */
 
 static void setup_workers(unsigned count, cc_priv_fork **limit) {
@@ -147,6 +153,8 @@ const struct mc_scenario mc_scenarios[] = {
     SCENARIO("two forks, a worker", nobody_asked, forks_twice, goes_to_sleep),
     SCENARIO("two forks, a worker, asked before", asked_before, forks_twice, goes_to_sleep),
     SCENARIO("a fork joined and another, a worker, asked before", asked_before, forks_again, goes_to_sleep),
+    SCENARIO("a fork, a worker that wanted one", nobody_asked, forks, wants_and_sleeps),
+    SCENARIO("a fork joined and another, a worker that wanted one", nobody_asked, forks_again, wants_and_sleeps),
     SCENARIO("a fork, two workers", nobody_asked_of_three, forks, goes_to_sleep, goes_to_sleep),
     {0},
 };

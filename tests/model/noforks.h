@@ -18,6 +18,9 @@ bool cc__forks_hungry(struct cc__worker *w) {
     (void)w;
     return false;
 }
+void cc__forks_want(struct cc__worker *w) {
+    (void)w;
+}
 void cc__forks_scope_enter(struct cc__task *self) {
     (void)self;
 }
