@@ -70,7 +70,7 @@ def merged(results, rounds):
 def peer_text(row, result):
     """The peer with its version, and what one must know of it."""
     note = next((peer.note for peer in row.peers if peer.name == result["peer"]), "")
-    said = ", ".join(part for part in (result["version"], note) if part)
+    said = ", ".join(part for part in (result["version"], note, report.speedup(row, result)) if part)
     return f"{result['peer']} ({said})" if said else result["peer"]
 
 

@@ -40,8 +40,15 @@ def table(row, results, rounds, workers):
     for r in results:
         goal = "" if r["goal"] is None else f"<= {r['goal']:g}"
         verdict = {None: "", True: "met", False: "MISSED"}[r["met"]]
+        verdict = " ".join(part for part in (verdict, speedup(row, r)) if part)
         print(line.format(r["row"], f"{number(r['ours'])} {r['unit']}", r["peer"],
                           f"{number(r['theirs'])} {r['unit']}", f"{r['ratio']:.3g}", goal, verdict).rstrip())
+
+
+def speedup(row, result):
+    """Against the same work by one thread: how many times as fast."""
+    serial = any(peer.serial for peer in row.peers if peer.name == result["peer"])
+    return f"speed-up {1 / result['ratio']:.2f}" if serial else ""
 
 
 def counted(workers):

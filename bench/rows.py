@@ -19,6 +19,7 @@ class Peer:
     goals: dict = field(default_factory=dict)  # metric: greatest ratio that meets the goal, or {workers: that}
     constants: dict = field(default_factory=dict)  # metric: (value, unit), instead of a program
     ours: dict = field(default_factory=dict)  # our own program with this environment, instead of another's
+    serial: bool = False  # the same work by one thread, in plain C: the speed-up is shown
     note: str = ""  # what a reader of the figures must know
     beside: tuple = ()  # C programs of this folder that are built beside it, for it to start
 
@@ -449,6 +450,103 @@ SPAWN_1M_EMPTY = Row(
     workers=(1, 2),
 )
 
+GOMP = {"version": command_version("gcc", "--version"), "packages": ("gcc",), "link": ("-fopenmp",)}
+
+
+def serial(source, goals=None):
+    """The same work in plain C by one thread."""
+    return Peer("serial", source, command_version("gcc", "--version"), ("gcc",), goals=goals or {}, serial=True,
+                note="plain C, one thread")
+
+
+QUICKSORT = Row(
+    "quicksort",
+    "10,000,000 numbers sorted by quicksort, in parallel down to parts of 1,000",
+    metrics=("quicksort",),
+    peers=(
+        serial("quicksort_serial.c", {"quicksort": {2: 1 / 1.8}}),
+        Peer("tbb", "quicksort_tbb.cpp", **TBB, goals={"quicksort": {2: 1.05}}, note="parallel_invoke"),
+        Peer("gomp", "quicksort_gomp.c", **GOMP, note="tasks"),
+        Peer("rayon", "quicksort_rayon.rs", **RAYON, note="join; slices, with bounds checked"),
+    ),
+    rounds=15,
+    workers=(1, 2),
+)
+
+AXPY = Row(
+    "axpy",
+    "y = a x + y for vectors of 10,000,000 doubles",
+    metrics=("axpy",),
+    peers=(
+        serial("axpy_serial.c"),
+        Peer("tbb", "axpy_tbb.cpp", **TBB, goals={"axpy": {2: 1.05}}, note="parallel_for"),
+        Peer("gomp", "axpy_gomp.c", **GOMP, note="split evenly"),
+        Peer("rayon", "axpy_rayon.rs", **RAYON, note="parallel iterators"),
+    ),
+    rounds=15,
+    workers=(1, 2),
+)
+
+REDUCE = Row(
+    "reduce",
+    "the sum of 10,000,000 doubles",
+    metrics=("reduce",),
+    peers=(
+        serial("reduce_serial.c"),
+        Peer("tbb", "reduce_tbb.cpp", **TBB, goals={"reduce": {2: 1.05}},
+             note="parallel_reduce; the order is not determined, as it is with ours"),
+        Peer("gomp", "reduce_gomp.c", **GOMP, note="split evenly"),
+        Peer("rayon", "reduce_rayon.rs", **RAYON, note="the order is not determined"),
+    ),
+    rounds=15,
+    workers=(1, 2),
+)
+
+CG = Row(
+    "cg",
+    "conjugate gradients for the Poisson equation on a grid of 316 by 316; a step, of 100",
+    metrics=("cg",),
+    peers=(
+        serial("cg_serial.c"),
+        Peer("tbb", "cg_tbb.cpp", **TBB, goals={"cg": {2: 1.05}}, note="parallel_for, parallel_reduce"),
+        Peer("gomp", "cg_gomp.c", **GOMP, note="split evenly"),
+        Peer("rayon", "cg_rayon.rs", **RAYON, note="parallel iterators over rows"),
+        Peer("goal", constants={"cg": (1.5, "ms")}, goals={"cg": 1.0}, note="a fixed figure, not measured"),
+    ),
+    rounds=15,
+    workers=(1, 2),
+)
+
+UTS = Row(
+    "uts",
+    "an unbalanced tree of 2,768,986 nodes counted, without a cutoff; a node",
+    metrics=("uts",),
+    peers=(
+        serial("uts_serial.c"),
+        Peer("tbb", "uts_tbb.cpp", **TBB, note="parallel_reduce over the children of each node"),
+        Peer("gomp", "uts_gomp.c", **GOMP, note="tasks"),
+        Peer("rayon", "uts_rayon.rs", **RAYON, note="a parallel iterator over the children of each node"),
+        Peer("go", "uts_go.go", **GO, note="goroutines that tell their parents by a channel"),
+    ),
+    rounds=5,
+    workers=(1, 2),
+)
+
+JOB_DAG = Row(
+    "job_dag",
+    "10,000 jobs that each wait for two others and compute for some 0.6 us; a job",
+    metrics=("job_dag", "waiting"),
+    peers=(
+        serial("job_dag_serial.c"),
+        Peer("tbb", "job_dag_tbb.cpp", **TBB, note="a flow graph that was made before"),
+        Peer("gomp", "job_dag_gomp.c", **GOMP, note="tasks that say on what they depend"),
+        Peer("rayon", "job_dag_rayon.rs", **RAYON, note="scope and spawn, as ours"),
+        Peer("go", "job_dag_go.go", **GO, note="goroutines, as ours"),
+    ),
+    rounds=11,
+    workers=(1, 2),
+)
+
 LIBUV = {"version": package_version("libuv1-dev", "libuv"), "packages": ("gcc", "libuv1-dev"),
          "link": ("-luv", "-lpthread")}
 STATE_THREADS = {"version": package_version("libst-dev", "State Threads"), "packages": ("gcc", "libst-dev"),
@@ -511,5 +609,5 @@ FILES = Row(
 ROWS = (SWITCH, YIELD, MANY, YIELD_MN, SPAWN_BATCH, SPAWN_JOIN, NURSERY, SLEEP_1M, FUTURES_1M, PARKED_1M, STARTUP,
         WAKE_LATENCY, PLACEMENT, NOISY_NEIGHBOR, SYSCALL_KIDNAP, CPU_GROWTH, TRACE_COST, PINGPONG, CHAN,
         SELECT8_BLOCK, SELECT8_READY, SKYNET, CANCEL_STORM, MUTEX, MUTEX_CONTENDED, HERD, FIB, FIB_JOBS,
-        SPAWN_1M_EMPTY, GZIP_COMPRESS, GZIP_DECOMPRESS, ECHO_1, ECHO_64, ECHO_1000, IDLE_CONNS,
-        FILES)
+        SPAWN_1M_EMPTY, QUICKSORT, AXPY, REDUCE, CG, UTS, JOB_DAG, GZIP_COMPRESS, GZIP_DECOMPRESS, ECHO_1, ECHO_64,
+        ECHO_1000, IDLE_CONNS, FILES)
