@@ -154,7 +154,7 @@ static void rule_3_joins_come_in_any_order(void **state) {
 
 CC_ASYNC(int, sleepy_tree, (int, depth)) {
     if (depth == 0) {
-        cc_sleep_ms(10);
+        cc_sleep_ms(1);
         return 1;
     }
     CC_FORKED(sleepy_tree, a);
@@ -167,14 +167,44 @@ CC_ASYNC(int, sleepy_tree, (int, depth)) {
 static void *block_in_children(void *arg) {
     (void)arg;
     int64_t begun = now_ns();
-    test_must(sleepy_tree(7) == 255);
+    test_must(sleepy_tree(10) == 2047);
     if (!TEST_TSAN && !TEST_ASAN && getenv("CC_TEST_SLOW") == NULL)
-        test_must(now_ns() - begun < INT64_C(640) * MS); /* half of what 128 leaves take one after the other */
+        test_must(now_ns() - begun < INT64_C(512) * MS); /* half of what 1,024 leaves take one after the other */
     return NULL;
 }
 static void rule_4_children_block_and_joins_park(void **state) {
     (void)state;
     test_on_all(block_in_children);
+}
+
+/* Each leaf waits for all others: they block at the same time, or for ever. One child is called, not forked. */
+CC_ASYNC(int, meeting_tree, (cc_waitgroup *, leaves), (int, depth)) {
+    if (depth == 0) {
+        cc_waitgroup_done(leaves);
+        cc_waitgroup_wait(leaves);
+        return 1;
+    }
+    CC_FORKED(meeting_tree, a);
+    CC_FORKED(meeting_tree, b);
+    cc_fork(a, meeting_tree, leaves, depth - 1);
+    cc_fork(b, meeting_tree, leaves, depth - 1);
+    int kids = meeting_tree(leaves, depth - 1) + cc_join(b, meeting_tree);
+    return kids + cc_join(a, meeting_tree);
+}
+static void *meet(void *arg) {
+    (void)arg;
+    for (int depth = 1; depth <= 6; depth++) {
+        int leaves = 1;
+        for (int i = 0; i < depth; i++) leaves *= 3;
+        cc_waitgroup all = CC_WAITGROUP_INIT;
+        cc_waitgroup_add(&all, leaves);
+        test_must(meeting_tree(&all, depth) == leaves);
+    }
+    return NULL;
+}
+static void rule_4_all_leaves_block_at_the_same_time(void **state) {
+    (void)state;
+    test_on_all(meet);
 }
 
 /* ---- 5: no child is unreachable, whatever its parent does ---- */
@@ -389,6 +419,7 @@ TEST_MAIN(cmocka_unit_test(misuse_is_told), cmocka_unit_test(forks_compute),
           cmocka_unit_test(rule_1_forks_are_left_to_others_at_a_switch),
           cmocka_unit_test(rule_2_a_place_with_another_record_is_not_taken_for_it),
           cmocka_unit_test(rule_3_joins_come_in_any_order), cmocka_unit_test(rule_4_children_block_and_joins_park),
+          cmocka_unit_test(rule_4_all_leaves_block_at_the_same_time),
           cmocka_unit_test(rule_5_a_serial_stretch_keeps_no_child_waiting),
           cmocka_unit_test(rule_5_nor_does_a_blocked_thread), cmocka_unit_test(rule_6_a_full_deque_spills),
           cmocka_unit_test(rule_7_children_run_under_the_scope_of_their_fork),
