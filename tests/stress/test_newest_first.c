@@ -116,12 +116,7 @@ static void *visit(void *unused) {
 
 /* What is counted is plain memory: one worker at a time. */
 static void on_one_worker(void *(*fn)(void *), void *arg) {
-    cc_runtime *rt = NULL;
-    cc_task t;
-    assert_int_equal(cc_runtime_create(&rt, &(cc_runtime_attr){.workers = 1, .no_monitor = 1}), 0);
-    assert_int_equal(cc_runtime_spawn(rt, &t, NULL, fn, arg), 0);
-    assert_int_equal(cc_task_join(t, NULL), 0);
-    cc_runtime_destroy(rt);
+    test_on_attr(&(cc_runtime_attr){.workers = 1, .no_monitor = 1}, fn, arg);
 }
 
 static void a_small_part_of_a_tree_is_alive(void **state) {

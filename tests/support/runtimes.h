@@ -30,16 +30,20 @@ static inline TEST_UNUSED size_t test_rounds(size_t n) {
 /* Fewer, more and many more workers than cpus; none of them a power of two times another but by chance. */
 static const unsigned test_workers[] TEST_UNUSED = {1, 2, 7, 16};
 
-/* Run fn(arg) as a task of a runtime of so many workers; all it left behind has ended when this returns. */
-static inline TEST_UNUSED void *test_on_workers(unsigned workers, void *(*fn)(void *), void *arg) {
+/* Run fn(arg) as a task of a runtime of its own; all it left behind has ended when this returns. */
+static inline TEST_UNUSED void *test_on_attr(const cc_runtime_attr *attr, void *(*fn)(void *), void *arg) {
     cc_runtime *rt = NULL;
     cc_task t;
     void *result = NULL;
-    assert_int_equal(cc_runtime_create(&rt, &(cc_runtime_attr){.workers = workers}), 0);
+    assert_int_equal(cc_runtime_create(&rt, attr), 0);
     assert_int_equal(cc_runtime_spawn(rt, &t, NULL, fn, arg), 0);
     assert_int_equal(cc_task_join(t, &result), 0);
     cc_runtime_destroy(rt);
     return result;
+}
+
+static inline TEST_UNUSED void *test_on_workers(unsigned workers, void *(*fn)(void *), void *arg) {
+    return test_on_attr(&(cc_runtime_attr){.workers = workers}, fn, arg);
 }
 
 /* The same on each size of runtime; fn gets the number of workers. */
