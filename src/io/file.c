@@ -2,7 +2,6 @@
 /* Files and directories: tried without waiting, then on a thread for blocking calls.
  *
  * Prev: io/net.c  Next: io/buffer.c */
-#include <ccrt/blocking.h>
 #include <ccrt/file.h>
 
 #include "../plat/fdio.h"
@@ -107,23 +106,11 @@ static int stat_blocking(void *arg) {
     return cc__fdio_stat(c->fd, c->path, c->stat);
 }
 
-/* A path that is in memory is opened here: that takes a tenth of what handing it to a thread does. Should it take its
- * time all the same, this worker is found stuck; without a monitor, nobody would. */
 int cc_open(const char *path, int flags, unsigned mode) {
     struct call c = {.path = path, .flags = flags, .mode = mode};
-    struct cc__worker *w = cc__worker_current();
     if (path == NULL) return -EINVAL;
-    int rc = cc_cancelled();
-    if (rc != 0) return rc;
-    if (w != NULL && !w->runtime->growth.off) {
-        rc = cc__fdio_open_now(path, flags);
-        if (rc != -EAGAIN) {
-            cc__run_completed();
-            return rc;
-        }
-    }
-    (void)cc_blocking(open_blocking, &c);
-    return c.fd;
+    int rc = cc__io_block(open_blocking, &c);
+    return rc != 0 ? rc : c.fd;
 }
 
 int cc_fsync(int fd) {

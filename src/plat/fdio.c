@@ -17,11 +17,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#if defined(__has_include)
-#if __has_include(<linux/openat2.h>)
-#include <linux/openat2.h>
-#endif
-#endif
 #include <poll.h> /* NOLINT(readability-duplicate-include): the system's */
 #include <signal.h>
 #include <sys/sendfile.h>
@@ -148,21 +143,6 @@ int cc__fdio_open(const char *path, int flags, unsigned mode) {
     int saved = errno, rc;
     do rc = open(path, flags | O_CLOEXEC, mode);
     while (rc < 0 && errno == EINTR);
-    return (int)settle(rc, saved);
-}
-
-int cc__fdio_open_now(const char *path, int flags) {
-    int saved = errno, rc = -1;
-    errno = EAGAIN;
-#if defined(SYS_openat2) && defined(RESOLVE_CACHED)
-    struct open_how how = {.flags = (unsigned)flags | O_CLOEXEC, .resolve = RESOLVE_CACHED};
-    if ((flags & (O_CREAT | O_TRUNC | O_TMPFILE)) == 0)
-        rc = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
-    if (rc < 0 && (not_known() || errno == E2BIG || errno == EPERM || errno == EINTR)) errno = EAGAIN;
-#else
-    (void)path;
-    (void)flags;
-#endif
     return (int)settle(rc, saved);
 }
 

@@ -25,11 +25,8 @@ ssize_t cc__fdio_write(int fd, const struct iovec *iov, int count, int64_t at, b
 
 int cc__fdio_close(int fd);
 int cc__fdio_open(const char *path, int flags, unsigned mode); /* the result is not inherited */
-/* The same of what the kernel finds without asking a disk: -EAGAIN where it does not, or cannot say. A file that is
- * found may be one that takes its time to be opened: a FIFO that nobody writes to. */
-int cc__fdio_open_now(const char *path, int flags);
-int cc__fdio_pipe(int fd[2]);                      /* neither end blocks, or is inherited */
-int cc__fdio_pipe_for_child(int fd[2], bool read); /* the end that is not the child's does not block */
+int cc__fdio_pipe(int fd[2]);                                  /* neither end blocks, or is inherited */
+int cc__fdio_pipe_for_child(int fd[2], bool read);             /* the end that is not the child's does not block */
 int cc__fdio_sync(int fd, bool data_only);
 int cc__fdio_stat(int fd, const char *path, struct stat *out); /* path NULL: of the descriptor */
 ssize_t cc__fdio_sendfile(int out, int in, off_t *at, size_t n);

@@ -128,36 +128,5 @@ static void cancelled_before(void **state) {
     test_on_workers(1, cancels, NULL);
 }
 
-/* Opening one end of a FIFO waits for the other, which another task of the same worker opens. */
-CC_TASK(opens_end, (const char *, path), (int, flags), (int *, fd)) {
-    *fd = cc_open(path, flags, 0);
-    return 0;
-}
-static void *opens_fifo(void *arg) {
-    char dir[] = "/tmp/ccrt_test_fifo_XXXXXX", path[64], c = 0;
-    int in = -1, out = -1;
-    test_must(mkdtemp(dir) != NULL);
-    snprintf(path, sizeof path, "%s/fifo", dir);
-    test_must(mkfifo(path, 0600) == 0);
-    CC_NURSERY(n) {
-        test_must(cc_spawn(n, opens_end, path, O_RDONLY, &in) == 0);
-        test_must(cc_sleep_ms(5) == 0);
-        test_must(cc_spawn(n, opens_end, path, O_WRONLY, &out) == 0);
-    }
-    test_must(in >= 0 && out >= 0 && cc_write(out, "x", 1) == 1 && cc_read(in, &c, 1) == 1 && c == 'x');
-    test_must(cc_close(in) == 0 && cc_close(out) == 0 && unlink(path) == 0 && rmdir(dir) == 0);
-    return arg;
-}
-static void an_open_that_waits(void **state) {
-    (void)state;
-    cc_runtime *rt;
-    cc_task t;
-    test_on_workers(1, opens_fifo, NULL);
-    assert_int_equal(cc_runtime_create(&rt, &(cc_runtime_attr){.workers = 1, .no_monitor = 1}), 0);
-    assert_int_equal(cc_runtime_spawn(rt, &t, NULL, opens_fifo, NULL), 0);
-    assert_int_equal(cc_task_join(t, NULL), 0);
-    cc_runtime_destroy(rt);
-}
-
-TEST_MAIN(cmocka_unit_test(an_open_that_waits), cmocka_unit_test(written_and_read),
-          cmocka_unit_test(more_entries_than_fit), cmocka_unit_test(bad_input), cmocka_unit_test(cancelled_before))
+TEST_MAIN(cmocka_unit_test(written_and_read), cmocka_unit_test(more_entries_than_fit), cmocka_unit_test(bad_input),
+          cmocka_unit_test(cancelled_before))
