@@ -596,14 +596,14 @@ IDLE_CONNS = Row(
 
 FILES = Row(
     "files",
-    "1,000 files of 64 KiB that are in memory: opened, read, closed",
-    metrics=("files",),
+    "1,000 files of 64 KiB opened, read and closed by 64 tasks",
+    metrics=("files", "files_cold"),
     peers=(
-        Peer("pread", "files_pread.c", kernel_version, ("gcc",), ("-lpthread",), goals={"files": {2: 1.0}},
-             note="plain calls on two threads"),
+        Peer("pthread", "files_pthread.c", **PTHREAD, goals={"files": 1.0}, note="2 threads"),
         Peer("go", "files_go.go", **GO),
+        Peer("pool", version=lambda: "ccrt", ours={"CC_IO": "pool"}, note="without io_uring"),
     ),
-    workers=(1, 2),
+    workers=(2,),
 )
 
 ROWS = (SWITCH, YIELD, MANY, YIELD_MN, SPAWN_BATCH, SPAWN_JOIN, NURSERY, SLEEP_1M, FUTURES_1M, PARKED_1M, STARTUP,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Files and directories. What is in memory is read at once; what has to wait for a disk does so on a thread of its own,
- * and parks the caller only. io.h reads and writes files, too, where they stand.
+/* Files and directories. What is in memory is read at once; what has to wait for a disk is done by the kernel, through
+ * io_uring, or by a thread of its own (CC_IO in the environment, or the runtime's attributes, say which), and parks the
+ * caller only. io.h reads and writes files, too, where they stand.
  *
- * A call that was begun on such a thread is waited for, whatever cancels the caller: it has the caller's memory. One
- * that is still to begin returns -ECANCELED or -ETIMEDOUT. */
+ * A call that was begun has the caller's memory, so it is waited for, whatever cancels the caller. The kernel is then
+ * asked to give it up; if it does, and for one that is still to begin, the result is -ECANCELED or -ETIMEDOUT. */
 #ifndef CCRT_FILE_H
 #define CCRT_FILE_H
 

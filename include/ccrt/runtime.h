@@ -17,6 +17,11 @@ typedef struct cc_runtime cc_runtime;
  * workers in turn. */
 enum { CC_SPAWN_LOCAL, CC_SPAWN_ROUNDROBIN };
 
+/* Who makes calls on files that may have to wait for a disk: CC_IO in the environment, which has the same names, or the
+ * default; threads that are kept for blocking calls (sockets are epoll's in any case: so both of these names mean the
+ * same); the kernel, by io_uring, or threads where there is none. */
+enum { CC_IO_DEFAULT, CC_IO_EPOLL, CC_IO_URING, CC_IO_POOL };
+
 /* Zero means the default. */
 typedef struct cc_runtime_attr {
     unsigned workers;       /* 0: CC_WORKERS in the environment, else as many as cpus may be used */
@@ -29,6 +34,7 @@ typedef struct cc_runtime_attr {
     size_t stack_bytes;     /* of its tasks; 0: 192 KiB */
     int spawn;              /* CC_SPAWN_* */
     int no_stealing;        /* workers do not take each other's tasks */
+    int io;                 /* CC_IO_* */
     size_t queue;           /* tasks in the lock-free part of the global queue, rounded up to a power of two; 0: 4096 */
     size_t prewarm_tasks;   /* records made ready at the start */
     size_t prewarm_stacks;  /* stacks made ready at the start, */

@@ -9,6 +9,7 @@
 /* A field a variable; flags are 0 or 1. */
 struct cc__env {
     int workers;       /* CC_WORKERS; 0: not given */
+    int io;            /* CC_IO: CC_IO_* of ccrt/runtime.h; 0: not given */
     const char *trace; /* CC_TRACE: a file; NULL: none */
     int fiber_stats, verbose, sysmon;
     int debug_join, debug_wake, debug_inbox, debug_sysmon, park_debug;

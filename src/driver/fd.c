@@ -47,7 +47,7 @@
  * Rejected: a list of waiters for each reactor (closing has to find them all); one-shot events (another system call for
  * each wait); waking one of several waiters (it may not need all there is; then it would have to pass it on).
  *
- * Prev: driver/fd.h  Next: driver/reactor.h */
+ * Prev: driver/fd.h  Next: driver/files.h */
 #include "fd.h"
 
 #include "../base/assert.h"

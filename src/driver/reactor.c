@@ -9,12 +9,15 @@
 
 #include <errno.h>
 
+/* What is no descriptor's number. */
 #define BELL UINT64_MAX
+#define RING (UINT64_MAX - 1)
 
 static _Atomic uint32_t numbers; /* reactors so far.  W: who makes one */
 
 void cc__reactor_init(struct cc__reactor *r) {
     r->lock = (cc__lock)CC__LOCK_INIT;
+    cc__files_init(&r->files);
 }
 
 /* With the lock. */
@@ -38,6 +41,17 @@ int cc__reactor_start(struct cc__reactor *r) {
     int rc = cc__reactor_on(r) ? 0 : open_all(r);
     if (rc == 1) cc__store_release(&r->number, cc__add_relaxed(&numbers, 1) + 1); /* [RE1] release */
     cc__lock_drop(&r->lock);
+    return rc;
+}
+
+/* Ready for as long as something is over, as a bell: whoever looks may take it. */
+int cc__reactor_start_files(struct cc__reactor *r) {
+    int rc = cc__reactor_start(r);
+    if (rc >= 0) rc = cc__files_start(&r->files);
+    if (rc == 0) rc = cc__epoll_watch_bell(r->set, cc__uring_fd(cc__files_uring(&r->files)), RING);
+    if (rc == 0) return 0;
+    cc__files_end(&r->files);
+    r->files.refused = true;
     return rc;
 }
 
@@ -72,8 +86,12 @@ int cc__reactor_look(struct cc__reactor *r, struct cc__poll_event *events) {
     return wait_for(r, events, 0, &rung);
 }
 
-void cc__reactor_take(const struct cc__poll_event *events, int n, struct cc__claims *woken) {
+void cc__reactor_take(struct cc__reactor *r, const struct cc__poll_event *events, int n, struct cc__claims *woken) {
     for (int i = 0; i < n; i++) {
+        if (events[i].data == RING) {
+            cc__files_reap(&r->files, woken);
+            continue;
+        }
         struct cc__fd *e = cc__fd_known((int)(uint32_t)events[i].data);
         if (e != NULL) cc__fd_event(e, (uint32_t)(events[i].data >> 32), cc__epoll_bits(&events[i]), woken);
     }
@@ -97,6 +115,7 @@ void cc__reactor_end(struct cc__reactor *r, struct cc__claims *woken) {
     struct ending x = {.number = cc__load_relaxed(&r->number), .woken = woken};
     if (x.number == 0) return;
     cc__store_relaxed(&r->number, 0);
+    cc__files_end(&r->files);
     cc__fdio_close(r->bell);
     cc__fdio_close(r->set);
     cc__fd_each(forget, &x);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Files and directories: tried without waiting, then on a thread for blocking calls.
+/* Files and directories. What is in memory is done at once; what is not, by the kernel while the caller waits, where
+ * there is a ring for that (driver/files.c), else by a thread for blocking calls, as are directories always.
  *
  * Prev: io/net.c  Next: io/buffer.c */
 #include <ccrt/file.h>
@@ -14,53 +15,60 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One call, for a thread that may block. */
-struct call {
-    int fd, flags;
-    unsigned mode;
-    const char *path;
-    void *buf;
-    size_t n;
-    int64_t at;
-    struct stat *stat;
+/* ---- who makes a call ---- */
+
+/* One that goes to a thread that may block. */
+struct job {
+    const struct cc__file_call *call;
+    int64_t result;
 };
 
-/* ---- reading and writing ---- */
+static int make_blocking(void *arg) {
+    struct job *j = arg;
+    j->result = cc__fdio_call(j->call);
+    return 0;
+}
 
-static int read_blocking(void *arg) {
-    struct call *c = arg;
-    struct iovec iov = {.iov_base = c->buf, .iov_len = c->n};
-    ssize_t k = cc__fdio_read(c->fd, &iov, 1, c->at);
-    c->n = k < 0 ? 0 : (size_t)k;
-    return k < 0 ? (int)k : 0;
+/* The kernel, if there is a ring here; else a thread. */
+static int64_t make(const struct cc__file_call *c) {
+    int rc = cc_cancelled();
+    if (rc != 0) return rc;
+    int64_t result = cc__files_make(c);
+    if (result != CC__FILES_NONE) return result;
+    struct job j = {.call = c};
+    rc = cc__io_block(make_blocking, &j);
+    return rc != 0 ? rc : j.result;
 }
-static int write_blocking(void *arg) {
-    struct call *c = arg;
-    struct iovec iov = {.iov_base = c->buf, .iov_len = c->n};
-    ssize_t k = cc__fdio_write(c->fd, &iov, 1, c->at, false);
-    c->n = k < 0 ? 0 : (size_t)k;
-    return k < 0 ? (int)k : 0;
-}
+
+/* ---- reading and writing ---- */
 
 /* Hold the descriptor of a call at an offset. */
 static int use_at(struct cc__io_try *t, int fd, int64_t at) {
     return fd < 0 ? -EBADF : at < 0 ? -EINVAL : cc__io_use(t, fd);
 }
 
+/* Of a descriptor that is held: less than n only at the end, though only a part of it may be in memory. */
+static ssize_t read_all_at(int fd, void *buf, size_t n, int64_t at) {
+    size_t done = 0;
+    ssize_t k;
+    do {
+        struct cc__file_call c = {
+            .what = CC__FILE_READ, .fd = fd, .buf = (char *)buf + done, .n = n - done, .at = at + (int64_t)done};
+        struct iovec iov = {.iov_base = c.buf, .iov_len = c.n};
+        k = cc__fdio_read_now(fd, &iov, 1, c.at);
+        if (k == -EAGAIN) k = (ssize_t)make(&c);
+        if (k > 0) done += (size_t)k;
+    } while (k > 0 && done < n);
+    return k < 0 ? k : (ssize_t)done;
+}
+
 ssize_t cc_pread(int fd, void *buf, size_t n, int64_t at) {
     struct cc__io_try t;
-    struct iovec iov = {.iov_base = buf, .iov_len = n};
     int rc = use_at(&t, fd, at);
     if (rc != 0) return rc;
-    ssize_t k = cc__fdio_read_now(fd, &iov, 1, at);
-    if (k == -EAGAIN) {
-        struct call c = {.fd = fd, .buf = buf, .n = n, .at = at};
-        rc = cc__io_block(read_blocking, &c);
-        k = rc != 0 ? rc : (ssize_t)c.n;
-    } else {
-        cc__run_completed();
-    }
+    ssize_t k = read_all_at(fd, buf, n, at);
     cc__io_drop(&t);
+    cc__run_completed();
     return k;
 }
 
@@ -68,13 +76,14 @@ ssize_t cc_pread(int fd, void *buf, size_t n, int64_t at) {
 static ssize_t write_all_at(int fd, const void *buf, size_t n, int64_t at) {
     size_t done = 0;
     do {
-        struct call c = {.fd = fd, .buf = (char *)(uintptr_t)buf + done, .n = n - done, .at = at + (int64_t)done};
+        struct cc__file_call c = {.what = CC__FILE_WRITE,
+                                  .fd = fd,
+                                  .buf = (char *)(uintptr_t)buf + done,
+                                  .n = n - done,
+                                  .at = at + (int64_t)done};
         struct iovec iov = {.iov_base = c.buf, .iov_len = c.n};
         ssize_t k = cc__fdio_write_now(fd, &iov, 1, c.at, cc__worker_current() != NULL);
-        if (k == -EAGAIN) {
-            int rc = cc__io_block(write_blocking, &c);
-            k = rc != 0 ? rc : (ssize_t)c.n;
-        }
+        if (k == -EAGAIN) k = (ssize_t)make(&c);
         if (k < 0) return k;
         done += (size_t)k;
     } while (done < n);
@@ -93,46 +102,48 @@ ssize_t cc_pwrite(int fd, const void *buf, size_t n, int64_t at) {
 
 /* ---- the rest ---- */
 
-static int open_blocking(void *arg) {
-    struct call *c = arg;
-    c->fd = cc__fdio_open(c->path, c->flags, c->mode);
-    return 0;
-}
-static int sync_blocking(void *arg) {
-    return cc__fdio_sync(((struct call *)arg)->fd, false);
-}
-static int stat_blocking(void *arg) {
-    struct call *c = arg;
-    return cc__fdio_stat(c->fd, c->path, c->stat);
-}
-
 int cc_open(const char *path, int flags, unsigned mode) {
-    struct call c = {.path = path, .flags = flags, .mode = mode};
     if (path == NULL) return -EINVAL;
-    int rc = cc__io_block(open_blocking, &c);
-    return rc != 0 ? rc : c.fd;
+    int rc = cc_cancelled();
+    if (rc == 0) rc = cc__fdio_open_now(path, flags);
+    if (rc != -EAGAIN) {
+        cc__run_completed();
+        return rc;
+    }
+    struct cc__file_call c = {.what = CC__FILE_OPEN, .path = path, .flags = flags, .mode = mode};
+    return (int)make(&c);
 }
 
 int cc_fsync(int fd) {
     struct cc__io_try t;
-    struct call c = {.fd = fd};
+    struct cc__file_call c = {.what = CC__FILE_SYNC, .fd = fd};
     int rc = cc__io_use(&t, fd);
     if (rc != 0) return rc;
-    rc = cc__io_block(sync_blocking, &c);
+    rc = (int)make(&c);
     cc__io_drop(&t);
     return rc;
 }
 
 int cc_stat(const char *path, struct stat *out) {
-    struct call c = {.path = path, .stat = out};
-    return path == NULL ? -EINVAL : cc__io_block(stat_blocking, &c);
+    if (path == NULL) return -EINVAL;
+    int rc = cc_cancelled();
+    if (rc == 0) rc = cc__fdio_stat_now(path, out);
+    if (rc != -EAGAIN) {
+        cc__run_completed();
+        return rc;
+    }
+    struct statx found;
+    struct cc__file_call c = {.what = CC__FILE_STAT, .path = path, .statx = &found};
+    rc = (int)make(&c);
+    if (rc == 0) cc__fdio_stat_of(out, &found);
+    return rc;
 }
 
 int cc_fstat(int fd, struct stat *out) {
     struct cc__io_try t;
     int rc = cc__io_use(&t, fd);
     if (rc != 0) return rc;
-    rc = cc__fdio_stat(fd, NULL, out); /* of what is open, at once */
+    rc = cc__fdio_stat(fd, out); /* of what is open, at once */
     cc__io_drop(&t);
     return rc;
 }

@@ -8,7 +8,7 @@
  * SIGPIPE is sent to the thread that writes. Workers have it blocked, and it may stay pending there for ever; a plain
  * thread that has not is kept from it for the one write.
  *
- * Prev: plat/sock.c  Next: plat/sigfd.c */
+ * Prev: plat/sock.c  Next: plat/uring.c */
 #include "fdio.h"
 
 #include "poll.h"
@@ -17,12 +17,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <poll.h> /* NOLINT(readability-duplicate-include): the system's */
 #include <signal.h>
 #include <sys/sendfile.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
+
+#ifndef RESOLVE_CACHED
+#define RESOLVE_CACHED 0x20 /* of Linux 5.12 */
+#endif
 
 static ssize_t settle(ssize_t rc, int saved) {
     if (rc < 0) rc = -errno;
@@ -132,6 +138,78 @@ ssize_t cc__fdio_write(int fd, const struct iovec *iov, int count, int64_t at, b
     return settle(write_once(fd, iov, count, at, 0, masked), saved);
 }
 
+/* ---- without waiting: paths ---- */
+
+/* The kernel walks a path that is in memory without waiting (openat2() with RESOLVE_CACHED, since 5.12); but then a
+ * FIFO or a device is opened as long as that takes. So what is there is looked at first. Another may put a FIFO in its
+ * place just then; our thread would wait, which is a pity and no harm. */
+static int open_cached(const char *path, uint64_t flags) {
+    struct open_how how = {.flags = flags | O_CLOEXEC, .resolve = RESOLVE_CACHED};
+    long rc = syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
+    if (rc >= 0) return (int)rc;
+    return errno == ENOENT ? -ENOENT : -EAGAIN; /* all else is for the call that takes its time to say */
+}
+
+static int look_at(const char *path, uint64_t flags, struct stat *st) {
+    int at = open_cached(path, O_PATH | flags);
+    if (at < 0) return at;
+    int rc = fstat(at, st) == 0 ? 0 : -EAGAIN;
+    close(at);
+    return rc;
+}
+
+int cc__fdio_stat_now(const char *path, struct stat *out) {
+    int saved = errno, rc = look_at(path, 0, out);
+    errno = saved;
+    return rc;
+}
+
+int cc__fdio_open_now(const char *path, int flags) {
+    struct stat st;
+    const int not_now = O_CREAT | O_TRUNC | O_PATH | (O_TMPFILE & ~O_DIRECTORY);
+    if ((flags & not_now) != 0) return -EAGAIN;
+    int saved = errno, rc = look_at(path, flags & O_NOFOLLOW, &st);
+    if (rc == 0)
+        rc = S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) ? open_cached(path, (uint64_t)(unsigned)flags) : -EAGAIN;
+    errno = saved;
+    return rc;
+}
+
+/* ---- for other threads ---- */
+
+static int64_t stat_call(const struct cc__file_call *c) {
+    int saved = errno;
+    return settle(statx(AT_FDCWD, c->path, 0, STATX_BASIC_STATS, c->statx), saved);
+}
+
+int64_t cc__fdio_call(const struct cc__file_call *c) {
+    struct iovec iov = {.iov_base = c->buf, .iov_len = c->n};
+    switch (c->what) {
+    case CC__FILE_READ: return cc__fdio_read(c->fd, &iov, 1, c->at);
+    case CC__FILE_WRITE: return cc__fdio_write(c->fd, &iov, 1, c->at, false);
+    case CC__FILE_SYNC: return cc__fdio_sync(c->fd, false);
+    case CC__FILE_OPEN: return cc__fdio_open(c->path, c->flags, c->mode);
+    case CC__FILE_STAT: break;
+    }
+    return stat_call(c);
+}
+
+void cc__fdio_stat_of(struct stat *out, const struct statx *in) {
+    *out = (struct stat){.st_dev = makedev(in->stx_dev_major, in->stx_dev_minor),
+                         .st_ino = in->stx_ino,
+                         .st_mode = in->stx_mode,
+                         .st_nlink = in->stx_nlink,
+                         .st_uid = in->stx_uid,
+                         .st_gid = in->stx_gid,
+                         .st_rdev = makedev(in->stx_rdev_major, in->stx_rdev_minor),
+                         .st_size = (off_t)in->stx_size,
+                         .st_blksize = (blksize_t)in->stx_blksize,
+                         .st_blocks = (blkcnt_t)in->stx_blocks,
+                         .st_atim = {.tv_sec = in->stx_atime.tv_sec, .tv_nsec = in->stx_atime.tv_nsec},
+                         .st_mtim = {.tv_sec = in->stx_mtime.tv_sec, .tv_nsec = in->stx_mtime.tv_nsec},
+                         .st_ctim = {.tv_sec = in->stx_ctime.tv_sec, .tv_nsec = in->stx_ctime.tv_nsec}};
+}
+
 /* ---- the rest ---- */
 
 int cc__fdio_close(int fd) {
@@ -166,9 +244,9 @@ int cc__fdio_sync(int fd, bool data_only) {
     return (int)settle(data_only ? fdatasync(fd) : fsync(fd), saved);
 }
 
-int cc__fdio_stat(int fd, const char *path, struct stat *out) {
+int cc__fdio_stat(int fd, struct stat *out) {
     int saved = errno;
-    return (int)settle(path == NULL ? fstat(fd, out) : stat(path, out), saved);
+    return (int)settle(fstat(fd, out), saved);
 }
 
 ssize_t cc__fdio_sendfile(int out, int in, off_t *at, size_t n) {

@@ -30,8 +30,7 @@ unsigned cc__epoll_bits(const struct cc__poll_event *e) {
            ((got & doubt) != 0 ? CC__POLL_DOUBT : 0u);
 }
 
-/* A number out of the way of the program's: a call on one that it has closed is not to hit ours. */
-static int out_of_the_way(int fd) {
+int cc__bell_out_of_the_way(int fd) {
     enum { FIRST = 512 };
     int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, FIRST);
     if (high < 0) return fd; /* there are not so many, or they are taken: it stays */
@@ -41,7 +40,7 @@ static int out_of_the_way(int fd) {
 
 int cc__epoll_create(void) {
     int saved = errno, set = epoll_create1(EPOLL_CLOEXEC);
-    set = set < 0 ? -errno : out_of_the_way(set);
+    set = set < 0 ? -errno : cc__bell_out_of_the_way(set);
     errno = saved;
     return set;
 }
@@ -84,7 +83,7 @@ int cc__epoll_wait(int set, struct cc__poll_event *events, int most, int64_t ns)
 
 int cc__bell_open(void) {
     int saved = errno, bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    bell = bell < 0 ? -errno : out_of_the_way(bell);
+    bell = bell < 0 ? -errno : cc__bell_out_of_the_way(bell);
     errno = saved;
     return bell;
 }

@@ -40,6 +40,10 @@ void cc__bell_ring(int bell);
 void cc__bell_hush(int bell);
 int cc__epoll_watch_bell(int set, int bell, uint64_t data);
 
+/* The same descriptor with a number out of the way of the program's: a call on one that it has closed is not to hit
+ * ours. Or as it was, if there are not so many. */
+int cc__bell_out_of_the_way(int fd);
+
 /* What of these events of poll() a descriptor has now, or within so many milliseconds.
  *   Returns    revents, or a negative errno */
 int cc__poll_one(int fd, int events, int ms);

@@ -8,7 +8,7 @@
  *
  * Rejected: signalfd(), which needs the signal blocked in every thread, those of the program's too.
  *
- * Prev: plat/fdio.c  Next: plat/child.c */
+ * Prev: plat/uring.c  Next: plat/child.c */
 #include "sigfd.h"
 
 #include "../base/atomic.h"

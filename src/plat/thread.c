@@ -8,10 +8,12 @@
 #include "../base/atomic.h"
 #include "file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -55,6 +57,26 @@ unsigned cc__thread_count(void) {
     struct stat s;
     /* The kernel gives the directory a link for itself, one for its parent, and one for each thread. */
     return stat("/proc/self/task", &s) == 0 && s.st_nlink > 2 ? (unsigned)s.st_nlink - 2 : 0;
+}
+
+/* Its flags, the ninth word; the second, its name, is in parentheses and may have any characters in it. */
+static bool is_kernels(const char *id) {
+    enum { IO_WORKER = 0x10 };
+    char path[64], text[512];
+    snprintf(path, sizeof path, "/proc/self/task/%.16s/stat", id);
+    if (cc__file_read(path, text, sizeof text) < 0) return false;
+    const char *at = strrchr(text, ')');
+    for (int word = 2; at != NULL && word < 9; word++) at = strchr(at + 1, ' ');
+    return at != NULL && (strtoul(at, NULL, 10) & IO_WORKER) != 0;
+}
+
+unsigned cc__thread_count_kernels(void) {
+    DIR *all = opendir("/proc/self/task");
+    unsigned n = 0;
+    if (all == NULL) return 0;
+    for (struct dirent *e; (e = readdir(all)) != NULL;) n += e->d_name[0] != '.' && is_kernels(e->d_name);
+    closedir(all);
+    return n;
 }
 
 void cc__thread_ends(void) {

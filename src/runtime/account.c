@@ -59,6 +59,10 @@ static void say_start(const cc_runtime *rt, const struct cc__options *o) {
         cc__vm_guard_kind() == CC__VM_GUARD_LIGHT ? "marks in the page table" : "mprotect");
     say("ccrt:   queues   %d slots a worker, %zu global; %s%s\n", CC__RUNQ_SLOTS, (size_t)1 << o->queue_bits,
         o->round_robin ? "spawns in turn" : "spawns local", o->no_stealing ? ", no stealing" : "");
+    if (o->io_missing != NULL)
+        say("ccrt:   files    threads: io_uring, by %s, cannot be had: %s\n", o->io_why, o->io_missing);
+    else
+        say("ccrt:   files    %s, by %s\n", o->rings ? "io_uring" : "threads", o->io_why);
     say("ccrt:   switch   %s\n", CCRT_SWITCH_UCONTEXT ? "ucontext" : "hand-written");
     say("ccrt:   timers   a wheel of %d slots a worker, CLOCK_MONOTONIC\n", CC__TIMER_SLOTS);
 }

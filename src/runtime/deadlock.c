@@ -3,11 +3,11 @@
  *
  * The monitor asks, once, when all workers have been idle for a while. It is a deadlock if there are tasks, and
  *
- *   - no queue has one, no timer will fire, no blocking call is under way, none waits for a descriptor, nobody is
- *     about to wake one from outside;
- *   - every thread of the process is one of the library's, or a plain one that waits in the library without a limit:
- *     the kernel's count of threads is the sum of both. A thread that was woken and has not run yet is not waiting, so
- *     the sum is too small: no report;
+ *   - no queue has one, no timer will fire, no blocking call or call on a file is under way, none waits for a
+ *     descriptor, nobody is about to wake one from outside;
+ *   - every thread of the process is one of the library's, or a plain one that waits in the library without a limit, or
+ *     the kernel's own, which makes calls on files: its count of threads is the sum. A thread that was woken and has
+ *     not run yet is not waiting, so the sum is too small: no report;
  *   - the program catches no signal by a handler of its own, and has announced no wait for something outside.
  *
  * Rejected: reporting by time alone. A thread that computes for a minute before it sends is no deadlock.
@@ -53,6 +53,7 @@ static bool is_still(struct cc__runtime *rt) {
         struct cc__worker *w = &rt->workers[i];
         if (cc__load_relaxed(&w->timers.next_ns) != CC__NEVER || cc__load_relaxed(&w->lifo) != NULL) return false;
         if (cc__load_relaxed(&w->mail) != NULL || cc__load_relaxed(&w->current) != NULL) return false;
+        if (cc__files_any_pending(&w->reactor.files)) return false;
     }
     return true;
 }
@@ -75,7 +76,8 @@ static bool all_threads_wait(void) {
     unsigned waiting = 0;
     if (cc__park_timed_threads() != 0) return false;
     cc__task_each(count_waiting, &waiting);
-    return cc__thread_count() == cc__thread_count_own() + waiting;
+    unsigned count = cc__thread_count(), known = cc__thread_count_own() + waiting;
+    return count == known || count == known + cc__thread_count_kernels();
 }
 
 /* ---- what is told besides, where it is asked for ---- */

@@ -6,6 +6,8 @@
  * Prev: chan/select.c  Next: runtime/options.h */
 #include "../base/env.h"
 
+#include <ccrt/runtime.h>
+
 #include "../base/text.h"
 #include "../plat/thread.h"
 #include "../sched/sched.h"
@@ -14,7 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { FLAG, NUMBER, FILE_NAME };
+enum kind { FLAG, NUMBER, FILE_NAME, BACKEND };
+
+/* By CC_IO_* - 1. */
+static const char *const backends[] = {"epoll", "uring", "pool"};
 
 static const struct variable {
     const char *name;
@@ -24,6 +29,7 @@ static const struct variable {
 } variables[] = {
 #define AT(field) offsetof(struct cc__env, field)
     {"CC_WORKERS", NUMBER, 1, CC__WORKERS_MAX, AT(workers)},
+    {"CC_IO", BACKEND, 0, 0, AT(io)},
     {"CC_TRACE", FILE_NAME, 0, 0, AT(trace)},
     {"CC_FIBER_STATS", FLAG, 0, 1, AT(fiber_stats)},
     {"CC_VERBOSE", FLAG, 0, 1, AT(verbose)},
@@ -69,7 +75,9 @@ static void refuse(const struct variable *v, const char *value) {
     cc__text_str(&text, "=\"");
     cc__text_str(&text, shown);
     cc__text_str(&text, strlen(value) > SHOWN ? "...\" is ignored: it is to be " : "\" is ignored: it is to be ");
-    if (v->kind == FLAG) {
+    if (v->kind == BACKEND) {
+        cc__text_str(&text, "epoll, uring or pool\n");
+    } else if (v->kind == FLAG) {
         cc__text_str(&text, "1 or 0\n");
     } else {
         cc__text_str(&text, "a number from ");
@@ -81,6 +89,19 @@ static void refuse(const struct variable *v, const char *value) {
     cc__text_print(&text);
 }
 
+static bool backend(const char *text, int *out) {
+    for (size_t i = 0; i < CC__COUNT_OF(backends); i++) {
+        if (strcmp(text, backends[i]) != 0) continue;
+        *out = (int)i + CC_IO_EPOLL;
+        return true;
+    }
+    return false;
+}
+
+static bool understand(const struct variable *v, const char *value, int *out) {
+    return v->kind == BACKEND ? backend(value, out) : number(value, v->least, v->most, out);
+}
+
 static void read_one(const struct variable *v) {
     char *field = (char *)&cc__env + v->at;
     /* A file is not written for who runs the program with another's rights. */
@@ -90,7 +111,7 @@ static void read_one(const struct variable *v) {
     if (value == NULL || *value == 0) return;
     if (v->kind == FILE_NAME)
         *(const char **)(void *)field = value;
-    else if (number(value, v->least, v->most, &n))
+    else if (understand(v, value, &n))
         *(int *)(void *)field = n;
     else
         refuse(v, value);

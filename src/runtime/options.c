@@ -7,9 +7,13 @@
 #include "../fiber/stack.h"
 #include "../plat/cpu.h"
 #include "../base/env.h"
+#include "../base/text.h"
+#include "../plat/uring.h"
 
+#include <ccrt/error.h>
 #include <errno.h>
 
+enum { RINGS_BY_DEFAULT = 1 }; /* docs/decisions/0013-files.md */
 enum { QUEUE_BITS_MIN = 4, QUEUE_BITS_MAX = 24 };
 enum { BLOCKED_MAX = 512, GROW_EVERY_US = 10000, IDLE_MS = 500, US = 1000, MS = 1000000 };
 
@@ -45,6 +49,17 @@ static unsigned bits_for(size_t n) {
     return bits;
 }
 
+static void tell_missing(const struct cc__options *o) {
+    char line[200];
+    struct cc__text text = cc__text_on(line, sizeof line);
+    cc__text_str(&text, "ccrt: io_uring, by ");
+    cc__text_str(&text, o->io_why);
+    cc__text_str(&text, ", cannot be had here: ");
+    cc__text_str(&text, o->io_missing);
+    cc__text_str(&text, "; files go to threads\n");
+    cc__text_print(&text);
+}
+
 static int64_t or_default(unsigned value, unsigned otherwise) {
     return value != 0 ? value : otherwise;
 }
@@ -61,6 +76,26 @@ static struct cc__growth growth_of(const cc_runtime_attr *attr, unsigned cpus, u
                            .idle_ns = or_default(attr->idle_ms, IDLE_MS) * MS};
     g.places = g.off ? workers : burning + 1 + g.blocked_max; /* one is the express */
     return g;
+}
+
+/* Whether files are to be the kernel's. If that is asked for, or is to be told, it is tried here; else when the first
+ * is needed. */
+static int choose_io(struct cc__options *o, int asked) {
+    struct cc__uring *u;
+    o->io_why = asked != CC_IO_DEFAULT ? "the program" : cc__env.io != CC_IO_DEFAULT ? "CC_IO" : "default";
+    if (asked == CC_IO_DEFAULT) asked = cc__env.io;
+    if (asked < CC_IO_DEFAULT || asked > CC_IO_POOL) return -EINVAL;
+    o->rings = asked == CC_IO_URING || (asked == CC_IO_DEFAULT && RINGS_BY_DEFAULT);
+    if (!o->rings || (asked != CC_IO_URING && !cc__env.verbose)) return 0;
+    int rc = cc__uring_open(&u);
+    if (rc == 0) {
+        cc__uring_close(u);
+        return 0;
+    }
+    o->rings = false;
+    o->io_missing = rc == -EOPNOTSUPP ? "not in this build, or under valgrind" : cc_strerror(rc);
+    if (asked == CC_IO_URING) tell_missing(o);
+    return 0;
 }
 
 int cc__options(struct cc__options *o, const cc_runtime_attr *attr) {
@@ -83,6 +118,8 @@ int cc__options(struct cc__options *o, const cc_runtime_attr *attr) {
     if (o->workers > most || most > CC__WORKERS_MAX) return -EINVAL;
     if (o->stack_bytes > CC__STACK_BYTES_MAX || o->queue_bits > QUEUE_BITS_MAX) return -EINVAL;
     if (attr->max_blocked > CC__WORKERS_MAX) return -EINVAL;
+    int rc = choose_io(o, attr->io);
+    if (rc != 0) return rc;
     o->growth = growth_of(attr, cpus, o->workers);
     if (attr->spawn != CC_SPAWN_LOCAL && attr->spawn != CC_SPAWN_ROUNDROBIN) return -EINVAL;
     return 0;

@@ -15,6 +15,9 @@ struct cc__options {
     size_t stack_bytes;
     unsigned queue_bits;
     bool round_robin, no_stealing;
+    bool rings;             /* files are the kernel's, */
+    const char *io_why;     /* as who said */
+    const char *io_missing; /* why there is none of that, or NULL */
     size_t prewarm_tasks, prewarm_stacks, prefetch_pages;
     const char *name;
     struct cc__growth growth; /* what is allowed */

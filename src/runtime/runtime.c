@@ -62,6 +62,7 @@ static int core_init(cc_runtime *rt, const struct cc__options *o) {
     core->stack_class = cc__stack_class(o->stack_bytes);
     core->round_robin = o->round_robin;
     core->no_stealing = o->no_stealing;
+    core->rings = o->rings;
     strncpy(core->name, o->name, sizeof core->name - 1);
     cc__store_relaxed(&core->sleeper_until, CC__NEVER);
     cc__coarse_tell(core, cc__now_ns());

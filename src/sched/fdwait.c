@@ -2,7 +2,7 @@
 /* Waiting for a descriptor: R3 to R6 of driver/fd.c; closing it; and what a select needs of that, which holds the
  * locks of several lists at once.
  *
- * Prev: sched/poll.c  Next: sched/grow.c */
+ * Prev: sched/poll.c  Next: sched/filewait.c */
 #include "sched.h"
 
 #include "claims.h"

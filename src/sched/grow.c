@@ -16,7 +16,7 @@
  * ready, and wakes somebody for that, sleeps apart from the others, and is woken by the monitor when something waits in
  * the lane of the begun.
  *
- * Prev: sched/fdwait.c  Next: sched/monitor.c */
+ * Prev: sched/filewait.c  Next: sched/monitor.c */
 #include "sched.h"
 
 #include "../plat/clock.h"

@@ -38,7 +38,7 @@ enum { SHORT_SLEEPS_MAX = 1023 };
 /* Claim what n events are about, and put it into the ring. */
 static bool deliver(struct cc__worker *w, int n) {
     struct cc__claims woken = {0};
-    cc__reactor_take(w->events, n, &woken);
+    cc__reactor_take(w->polls, w->events, n, &woken);
     if (woken.first == NULL) return false;
     if (w->searching) cc__idle_stop_searching(w, true); /* before: what others relied on us for, and no more */
     bool several = woken.first != woken.last;
@@ -91,7 +91,7 @@ void cc__poll_for(struct cc__worker *w) {
     struct cc__poll_event events[CC__REACTOR_EVENTS];
     struct cc__claims woken = {0};
     int n = cc__reactor_look(&w->reactor, events);
-    cc__reactor_take(events, n, &woken);
+    cc__reactor_take(&w->reactor, events, n, &woken);
     cc__claims_wake(&woken);
 }
 

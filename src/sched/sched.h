@@ -13,7 +13,7 @@
  *     leave.h   leaving the running task, inline
  *     park.c    waiting and waking, for fibers and threads
  *     idle.c    sleeping workers, and waking one
- *     poll.c    descriptors, as workers look at them; fdwait.c: as a waiter does
+ *     poll.c    descriptors, as workers look at them; fdwait.c: as a waiter does; filewait.c: files
  *     monitor.c who notices that workers are stuck
  *     grow.c    temporary workers, which come and go
  *     finish.c  the end of a task, and joining it
@@ -230,6 +230,7 @@ struct cc__runtime {
     unsigned stack_class;
     bool round_robin; /* new tasks go to the workers in turn */
     bool no_stealing;
+    bool rings;                /* calls on files are the kernel's to make, if it will */
     _Atomic int closed;        /* no more tasks.  W: shutdown.  R: who spawns.  [SD2] */
     _Atomic int cancelled;     /* all its tasks are.  W: shutdown.  R: any.  [CN2] */
     _Atomic int64_t coarse_ns; /* the time, or a little before it: for reports.  W: who reads the clock.  R: all */
@@ -359,6 +360,13 @@ int cc__fd_ready_now(int fd, enum cc__fd_way way);
 int cc__fd_prepare(int fd, struct cc__wait *node);
 struct cc__waitlist *cc__fd_list_of(int fd, enum cc__fd_way way);
 int cc__fd_look(int fd, enum cc__fd_way way, const struct cc__wait *node);
+
+/* filewait.c */
+/* Have the kernel make a call on a file, while the caller waits.
+ *   Returns    its result, a negative errno among them; -ECANCELED, -ETIMEDOUT it was given up; CC__FILES_NONE it is to
+ *              be made in another way: there is no ring here, or it does not take the call */
+#define CC__FILES_NONE INT64_MIN
+int64_t cc__files_make(const struct cc__file_call *what);
 
 /* grow.c */
 void cc__worker_init(struct cc__runtime *rt, unsigned place); /* for a worker that is about to start there */

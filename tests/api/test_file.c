@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Goal: files and directories (ccrt/file.h): what is written is read, at any place; entries; errors of bad input; a
- * cancelled caller begins nothing that may block.
- * Method: files in a folder of their own, from fibers and from a plain thread.
+ * cancelled caller begins nothing that may block; a FIFO is opened when its other end is, and not before.
+ * Method: files in a folder of their own, from fibers and from a plain thread. Run with each value of CC_IO.
  */
 #include "runtimes.h"
+
+#include "plat/uring.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -65,6 +67,98 @@ static void *many_entries(void *arg) {
 static void more_entries_than_fit(void **state) {
     (void)state;
     test_on_workers(2, many_entries, NULL);
+}
+
+/* A hole of what is not in memory is read, too. */
+static void *holes(void *arg) {
+    enum { BYTES = 1 << 20, HOLE = BYTES / 4 };
+    char path[] = "/var/tmp/ccrt_test_hole_XXXXXX", *bytes = malloc(BYTES), *got = calloc(1, BYTES);
+    int fd = mkstemp(path);
+    test_must(fd >= 0 && bytes != NULL && got != NULL);
+    for (int i = 0; i < BYTES; i++) bytes[i] = (char)(i * 7 + i / 4096);
+    test_must(cc_pwrite(fd, bytes, BYTES, 0) == BYTES && cc_fsync(fd) == 0);
+    test_must(posix_fadvise(fd, HOLE, HOLE, POSIX_FADV_DONTNEED) == 0);
+    test_must(cc_pread(fd, got, BYTES, 0) == BYTES && memcmp(bytes, got, BYTES) == 0);
+    test_must(posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) == 0);
+    test_must(cc_pread(fd, got, BYTES, 10) == BYTES - 10 && memcmp(bytes + 10, got, BYTES - 10) == 0);
+    test_must(cc_close(fd) == 0 && unlink(path) == 0);
+    free(bytes);
+    free(got);
+    return arg;
+}
+static void what_is_not_in_memory_is_read(void **state) {
+    (void)state;
+    test_on_all(holes);
+    holes(NULL);
+}
+
+enum { FIFOS = 20 }; /* more than the kernel has threads for that by itself */
+
+CC_TASK(opens_to_read, (const char *, path), (int *, opened)) {
+    int fd = cc_open(path, O_RDONLY, 0);
+    ++*opened;
+    return fd < 0 ? fd : cc_close(fd);
+}
+static void *fifos(void *arg) {
+    char dir[] = "/tmp/ccrt_test_fifo_XXXXXX", path[FIFOS][64];
+    int opened = 0;
+    test_must(mkdtemp(dir) != NULL);
+    CC_NURSERY(n) {
+        for (int i = 0; i < FIFOS; i++) {
+            snprintf(path[i], sizeof path[i], "%s/%d", dir, i);
+            test_must(mkfifo(path[i], 0600) == 0 && cc_spawn(n, opens_to_read, path[i], &opened) == 0);
+        }
+        cc_sleep_ms(10);
+        test_must(opened == 0); /* nobody has opened the other ends */
+        for (int i = 0; i < FIFOS; i++) {
+            int fd = cc_open(path[i], O_WRONLY, 0);
+            test_must(fd >= 0 && cc_close(fd) == 0);
+        }
+        test_must(cc_nursery_wait(n) == 0 && opened == FIFOS);
+    }
+    for (int i = 0; i < FIFOS; i++) test_must(unlink(path[i]) == 0);
+    test_must(rmdir(dir) == 0);
+    return arg;
+}
+static void fifos_wait_for_their_other_end(void **state) {
+    (void)state;
+    test_on_workers(1, fifos, NULL);
+}
+
+/* By io_uring alone: a thread in open() is not told to come back. */
+CC_TASK(opens_for_ever, (const char *, path), (int *, rc)) {
+    *rc = cc_open(path, O_RDONLY, 0);
+    return 0;
+}
+static void *cancelled_opens(void *arg) {
+    char dir[] = "/tmp/ccrt_test_fifo_XXXXXX", path[64];
+    int rc = 7;
+    test_must(mkdtemp(dir) != NULL);
+    snprintf(path, sizeof path, "%s/fifo", dir);
+    test_must(mkfifo(path, 0600) == 0);
+    CC_NURSERY(n) {
+        test_must(cc_spawn(n, opens_for_ever, path, &rc) == 0);
+        cc_sleep_ms(5);
+        test_must(rc == 7);
+        cc_nursery_cancel(n);
+    }
+    test_must(rc == -ECANCELED);
+    CC_DEADLINE_MS(5) rc = cc_open(path, O_RDONLY, 0);
+    test_must(rc == -ETIMEDOUT && unlink(path) == 0 && rmdir(dir) == 0);
+    return arg;
+}
+static void an_open_is_cancelled_in_the_middle(void **state) {
+    (void)state;
+    const char *io = getenv("CC_IO");
+    struct cc__uring *u;
+    if (io == NULL || strcmp(io, "uring") != 0 || cc__uring_open(&u) != 0) skip();
+    cc__uring_close(u);
+    cc_runtime *rt;
+    cc_task t;
+    assert_int_equal(cc_runtime_create(&rt, &(cc_runtime_attr){.workers = 2, .no_monitor = 1}), 0);
+    assert_int_equal(cc_runtime_spawn(rt, &t, NULL, cancelled_opens, NULL), 0);
+    assert_int_equal(cc_task_join(t, NULL), 0);
+    cc_runtime_destroy(rt);
 }
 
 static void bad_input(void **state) {
@@ -129,4 +223,5 @@ static void cancelled_before(void **state) {
 }
 
 TEST_MAIN(cmocka_unit_test(written_and_read), cmocka_unit_test(more_entries_than_fit), cmocka_unit_test(bad_input),
-          cmocka_unit_test(cancelled_before))
+          cmocka_unit_test(cancelled_before), cmocka_unit_test(what_is_not_in_memory_is_read),
+          cmocka_unit_test(fifos_wait_for_their_other_end), cmocka_unit_test(an_open_is_cancelled_in_the_middle))

@@ -2,7 +2,7 @@
 /* Goal: a deadlock is reported, with the names of those in it, and ends the program; what only looks like one is not
  * (lesson 82).
  * Method: programs in child processes. Three tasks that join each other in a circle must end by abort() after the
- * report. Twenty that wait for longer than the library does before it looks, but for something that comes, or by
+ * report. Some twenty that wait for longer than the library does before it looks, but for something that comes, or by
  * design, must say nothing.
  * Not with: thread valgrind cross
  * Timeout: 120
@@ -10,8 +10,10 @@
 #include "child.h"
 #include "runtimes.h"
 
+#include <fcntl.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <sys/stat.h>
 
 enum { LONG_MS = 1600 }; /* longer than it takes until the library looks */
 
@@ -57,6 +59,18 @@ static void in_a_circle_that_goes_on(void *unused) {
     in_a_circle(unused);
 }
 
+/* The kernel's thread that did the fsync() is there for a while, or for good. */
+static void *uses_a_file(void *unused) {
+    char path[] = "/tmp/ccrt_test_deadlock_XXXXXX";
+    int fd = mkstemp(path);
+    test_must(fd >= 0 && unlink(path) == 0 && cc_fsync(fd) == 0 && cc_close(fd) == 0);
+    return unused;
+}
+static void in_a_circle_after_a_file(void *unused) {
+    cc_task_join(cc_fiber_spawn_task(uses_a_file, NULL), NULL);
+    in_a_circle(unused);
+}
+
 static void circle_is_reported(void (*fn)(void *), bool aborts) {
     static struct test_child c;
     test_child_start(&c, fn, NULL);
@@ -80,6 +94,7 @@ static void a_circle_of_three_is_reported(void **state) {
     if (!test_monitored()) skip();
     circle_is_reported(in_a_circle, true);
     circle_is_reported(in_a_circle_late, true);
+    circle_is_reported(in_a_circle_after_a_file, true);
     circle_is_reported(in_a_circle_that_goes_on, false);
 }
 
@@ -208,6 +223,26 @@ static void a_blocking_call(void *unused) {
     cc_task t = spawn_sleeper();
     join(cc_fiber_spawn_task(calls_blocking, NULL));
     join(t);
+}
+static void *opens(void *path) {
+    int fd = cc_open(path, O_RDONLY, 0);
+    test_must(fd >= 0 && cc_close(fd) == 0);
+    wake_sleeper();
+    return NULL;
+}
+static void a_file_that_takes_its_time(void *unused) {
+    char path[64];
+    (void)unused;
+    snprintf(path, sizeof path, "/tmp/ccrt_test_deadlock_%d", (int)getpid());
+    test_must(mkfifo(path, 0600) == 0);
+    if (fork() == 0) {
+        nap(LONG_MS);
+        _exit(open(path, O_WRONLY) < 0);
+    }
+    cc_task t = spawn_sleeper();
+    join(cc_fiber_spawn_task(opens, path));
+    join(t);
+    unlink(path);
 }
 static void *blocks_in_place(void *unused) {
     CC_BLOCKING {
@@ -353,6 +388,7 @@ static void what_looks_like_one_is_not_reported(void **state) {
         {a_timer, false},
         {a_deadline, false},
         {a_blocking_call, false},
+        {a_file_that_takes_its_time, false},
         {a_deadline_of_a_thread, false},
         {a_raw_blocking_call, false},
         {a_marked_blocking_call, false},

@@ -57,11 +57,11 @@ static int child(const char *what) {
     }
     if (cc_runtime_create(&rt, &attr) != 0) return 2;
     printf("workers=%u stats=%d verbose=%d join=%d wake=%d inbox=%d sysmon=%d monitor=%d park=%d stall=%d deadlock=%d "
-           "deadlock_runtime=%d inbox_dump=%d chan=%d chan_more=%d no_lockfree=%d abort=%d\n",
+           "deadlock_runtime=%d inbox_dump=%d chan=%d chan_more=%d no_lockfree=%d io=%d abort=%d\n",
            cc_runtime_workers(rt), cc__env.fiber_stats, cc__env.verbose, cc__env.debug_join, cc__env.debug_wake,
            cc__env.debug_inbox, cc__env.debug_sysmon, cc__env.sysmon, cc__env.park_debug, cc__env.debug_stall,
            cc__env.debug_deadlock, cc__env.debug_deadlock_runtime, cc__env.debug_inbox_dump, cc__env.chan_debug,
-           cc__env.chan_debug_verbose, cc__env.chan_no_lockfree, cc__env.deadlock_abort);
+           cc__env.chan_debug_verbose, cc__env.chan_no_lockfree, cc__env.io, cc__env.deadlock_abort);
     fflush(stdout);
     int rc = strcmp(what, "channels") == 0 ? channels() : 0;
     rc += cc_runtime_spawn(rt, &t, &(cc_task_attr){.name = "first"}, yields, NULL);
@@ -204,6 +204,44 @@ static void workers_are_a_number_in_range(void **state) {
     }
 }
 
+static void io_is_one_of_three(void **state) {
+    (void)state;
+    const struct {
+        const char *set;
+        int io;
+    } good[] = {{"CC_IO=epoll", CC_IO_EPOLL}, {"CC_IO=uring", CC_IO_URING}, {"CC_IO=pool", CC_IO_POOL}, {"CC_IO=", 0}};
+    for (size_t i = 0; i < TEST_COUNT_OF(good); i++) {
+        char told[32];
+        snprintf(told, sizeof told, " io=%d ", good[i].io);
+        run("two", good[i].set);
+        must_say(told);
+        assert_false(says("ignored"));
+    }
+    const char *const bad[] = {"1", "Uring", "kqueue", "poo", "pools"};
+    for (size_t i = 0; i < TEST_COUNT_OF(bad); i++) {
+        char set[64], told[128];
+        snprintf(set, sizeof set, "CC_IO=%s", bad[i]);
+        snprintf(told, sizeof told, "ccrt: CC_IO=\"%s\" is ignored: it is to be epoll, uring or pool\n", bad[i]);
+        run("two", set);
+        must_say(told);
+        must_say(" io=0 ");
+        assert_int_equal(lines_with("ignored"), 1);
+    }
+    run("two", "CC_VERBOSE=1 CC_IO=pool");
+    must_say("files    threads, by CC_IO\n");
+    run("two", "CC_VERBOSE=1 CC_IO=uring");
+    if (says("cannot be had")) {
+        must_say("ccrt: io_uring, by CC_IO, cannot be had here: ");
+        must_say("; files go to threads\n");
+        must_say("files    threads: io_uring, by CC_IO, cannot be had: ");
+    } else {
+        must_say("files    io_uring, by CC_IO\n");
+    }
+    run("two", "CC_VERBOSE=1");
+    must_say("files    ");
+    must_say(", by default");
+}
+
 static void long_and_odd_values_are_shown_as_far_as_they_can_be(void **state) {
     (void)state;
     run("two", "CC_VERBOSE=\033[31m_and_more_than_forty_characters_of_this_and_that");
@@ -306,14 +344,18 @@ static void the_document_has_all(void **state) {
     assert_true(n > 0);
     size_t rows = 0;
     for (const char *at = text; (at = strstr(at, "\n| `CC_")) != NULL; at++) rows++;
-    for (size_t i = 0; i < TEST_COUNT_OF(flags) + 2; i++) {
+    for (size_t i = 0; i < TEST_COUNT_OF(flags) + 3; i++) {
         char row[64];
-        size_t f = i - 2;
-        snprintf(row, sizeof row, "\n| `%s`", i == 0 ? "CC_WORKERS" : i == 1 ? "CC_TRACE" : flags[f].variable);
+        size_t f = i - 3;
+        snprintf(row, sizeof row, "\n| `%s`",
+                 i == 0   ? "CC_WORKERS"
+                 : i == 1 ? "CC_TRACE"
+                 : i == 2 ? "CC_IO"
+                          : flags[f].variable);
         if (strstr(text, row) == NULL) print_message("not in the document: %s\n", row);
         assert_non_null(strstr(text, row));
     }
-    assert_int_equal(rows, TEST_COUNT_OF(flags) + 2);
+    assert_int_equal(rows, TEST_COUNT_OF(flags) + 3);
 }
 
 int main(int argc, char **argv) {
@@ -322,6 +364,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(nothing_is_said_unasked),
         cmocka_unit_test(flags_are_one_or_zero),
         cmocka_unit_test(workers_are_a_number_in_range),
+        cmocka_unit_test(io_is_one_of_three),
         cmocka_unit_test(long_and_odd_values_are_shown_as_far_as_they_can_be),
         cmocka_unit_test(read_once),
         cmocka_unit_test(verbose_says_what_it_starts_with),
