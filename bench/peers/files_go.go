@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// files: 1,000 files of 64 KiB, all in memory: opened, read and closed by 16 goroutines that take the next one each.
+// files: 1,000 files of 64 KiB, all in memory: opened, read and closed by 64 goroutines that take the next one each.
 package main
 
 import (
@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 )
 
-const files, size, goroutines, times = 1000, 65536, 16, 15
+const files, size, goroutines, times = 1000, 65536, 64, 7
 
 func main() {
 	folder, err := os.MkdirTemp("", "ccrt-bench-")
