@@ -22,9 +22,15 @@ enum { CC_SPAWN_LOCAL, CC_SPAWN_ROUNDROBIN };
  * same); the kernel, by io_uring, or threads where there is none. */
 enum { CC_IO_DEFAULT, CC_IO_EPOLL, CC_IO_URING, CC_IO_POOL };
 
+/* Whether each worker's thread is bound to one cpu, and which: all cpus, as the system numbers them; one of each core;
+ * or one of each core first, strong cores before weak ones, and the others (siblings that share a core) for those
+ * workers that are woken only when all before them are at work. Which cpus share what is known by hwloc alone. */
+enum { CC_PIN_DEFAULT, CC_PIN_OFF, CC_PIN_LINEAR, CC_PIN_AVOID_SMT, CC_PIN_TIERED };
+
 /* Zero means the default. */
 typedef struct cc_runtime_attr {
-    unsigned workers;       /* 0: CC_WORKERS in the environment, else as many as cpus may be used */
+    unsigned workers;       /* 0: CC_WORKERS in the environment, else as many as cpus may be used, or the strategy of
+                            * `pin` gives out */
     unsigned max_workers;   /* never more than these at work: also when the environment wants more, and when all are
                             * busy with long computations and others wait; 0: twice the cpus, or as many as workers */
     unsigned max_blocked;   /* so many may sleep in the kernel and be made up for by others; 0: 512; at most 4096 */
@@ -36,6 +42,9 @@ typedef struct cc_runtime_attr {
     int no_stealing;        /* workers do not take each other's tasks */
     int io;                 /* CC_IO_* */
     size_t queue;           /* tasks in the lock-free part of the global queue, rounded up to a power of two; 0: 4096 */
+    int pin;                /* CC_PIN_*; default: CC_PIN in the environment, else off */
+    int huge_stacks;        /* stacks in huge pages, if the system has some; then those smaller than one have no guards,
+                            * and stderr says so */
     size_t prewarm_tasks;   /* records made ready at the start */
     size_t prewarm_stacks;  /* stacks made ready at the start, */
     size_t prefetch_pages;  /* with so many pages of each touched */
@@ -43,7 +52,8 @@ typedef struct cc_runtime_attr {
 } cc_runtime_attr;
 
 /* Start a runtime. attr may be NULL.
- *   Returns    0; -EINVAL; -ENOMEM; -EAGAIN the system gives no more threads
+ *   Returns    0; -EINVAL; -ENOMEM; -EAGAIN the system gives no more threads; -ENOTSUP attr wants workers bound to
+ *              cpus, and there is no hwloc
  *   Call from  a plain thread */
 CC_API int cc_runtime_create(cc_runtime **out, const cc_runtime_attr *attr);
 

@@ -11,6 +11,7 @@ struct cc__env {
     int workers;       /* CC_WORKERS; 0: not given */
     int io;            /* CC_IO: CC_IO_* of ccrt/runtime.h; 0: not given */
     const char *trace; /* CC_TRACE: a file; NULL: none */
+    int pin;           /* CC_PIN: as CC_PIN_* in <ccrt/runtime.h>; 0: not given */
     int fiber_stats, verbose, sysmon;
     int debug_join, debug_wake, debug_inbox, debug_sysmon, park_debug;
     int chan_debug, chan_debug_verbose, chan_no_lockfree;

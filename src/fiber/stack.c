@@ -20,6 +20,14 @@
  * at once, would be dear, because every stack given back interrupts all cpus that run the program: a million tasks that
  * sleep for up to a second and end, while others begin, took twice as long.
  *
+ * Homes. All this there is once for each node of memory that workers are bound to, and for stacks in huge pages: a
+ * stack that ends elsewhere goes back to its own slab's list, and who takes it from there is near the memory. (What
+ * decides where memory is, is who touches it first: a refill does, for those it takes.)
+ *
+ * Huge pages. A guard in the middle of a huge page would break it up. So stacks that are smaller than one lie side by
+ * side without guards, which is said once; larger ones begin and end at its boundaries, with a guard below that has
+ * address space of its own.
+ *
  * Invariant: a slot is in exactly one of: fresh (index >= slab->fresh), slab->idle, some cache, in use.
  *
  * Rejected: one mapping a stack (65,530 maps at most, two a guarded stack); links inside idle stacks
@@ -54,6 +62,7 @@ enum {
 struct cc__slab {
     struct cc__node node; /* on its class's list while it has idle or fresh slots */
     unsigned cls;
+    uint8_t home;
     unsigned slots;
     unsigned fresh;         /* slots from here on were never given out and have no guard yet */
     unsigned idle;          /* how many are on the list below */
@@ -75,8 +84,8 @@ struct stack_class {
 
 static struct {
     cc__lock lock; /* guards all of this, and all slabs */
-    bool said_no_maps;
-    struct stack_class cls[CC__STACK_CLASSES];
+    bool said_no_maps, said_no_guards;
+    struct stack_class cls[CC__STACK_HOMES][CC__STACK_CLASSES];
 } pool = {.lock = CC__LOCK_INIT};
 
 unsigned cc__stack_class(size_t bytes) {
@@ -99,32 +108,60 @@ size_t cc__stack_index(const struct cc__stack *s) {
     return (size_t)(s - s->slab->slot);
 }
 
-static size_t slab_stride(unsigned cls) {
-    return CC__STACK_GUARD_BYTES + cc__stack_class_bytes(cls);
+bool cc__stack_lives(const struct cc__stack *s, const struct cc__stack_cache *cache) {
+    return s->slab->home == cache->home;
+}
+
+/* The size of the pages of a home; 0: they are small. */
+static size_t huge_bytes(uint8_t home) {
+    return home < CC__STACK_NODES ? 0 : cc__vm_huge_bytes();
+}
+
+bool cc__stack_guarded(uint8_t home, unsigned cls) {
+    return cc__stack_class_bytes(cls) >= huge_bytes(home);
+}
+
+/* From the beginning of a slot to its stack. */
+static size_t slab_lead(uint8_t home, unsigned cls) {
+    if (!cc__stack_guarded(home, cls)) return 0;
+    size_t huge = huge_bytes(home);
+    return huge != 0 ? huge : CC__STACK_GUARD_BYTES;
+}
+
+static size_t slab_stride(uint8_t home, unsigned cls) {
+    return slab_lead(home, cls) + cc__stack_class_bytes(cls);
 }
 
 static size_t slab_bytes(const struct cc__slab *b) {
-    return b->slots * slab_stride(b->cls);
+    size_t bytes = b->slots * slab_stride(b->home, b->cls), huge = huge_bytes(b->home);
+    return huge == 0 ? bytes : cc__align_up(bytes, huge);
 }
 
 static bool slab_all_idle(const struct cc__slab *b) {
     return b->idle == b->fresh;
 }
 
-/* Map a slab of at most `slots` slots. NULL: not even one. */
-static struct cc__slab *slab_create(unsigned cls, unsigned slots) {
-    size_t fit = SLAB_BYTES_MAX / slab_stride(cls);
+static int slab_map(struct cc__slab *b) {
+    void *base = NULL;
+    int rc = huge_bytes(b->home) == 0 ? cc__vm_map(&base, slab_bytes(b)) : cc__vm_map_huge(&base, slab_bytes(b));
+    b->base = base;
+    return rc;
+}
+
+/* Map a slab of about that many slots, or fewer. NULL: not even one. */
+static struct cc__slab *slab_create(uint8_t home, unsigned cls, unsigned slots) {
+    size_t stride = slab_stride(home, cls), huge = huge_bytes(home);
+    size_t fit = SLAB_BYTES_MAX / stride;
     if (slots > fit) slots = fit == 0 ? 1 : (unsigned)fit;
     for (; slots > 0; slots /= 2) {
-        struct cc__slab *b = calloc(1, sizeof *b + slots * sizeof b->slot[0]);
+        /* What is left of the last huge page is room for some more. */
+        unsigned room = huge == 0 ? slots : (unsigned)(cc__align_up(slots * stride, huge) / stride);
+        struct cc__slab *b = calloc(1, sizeof *b + room * sizeof b->slot[0]);
         if (b == NULL) continue;
-        void *base;
-        if (cc__vm_map(&base, slots * slab_stride(cls)) == 0) {
-            b->cls = cls;
-            b->slots = slots;
-            b->base = base;
-            return b;
-        }
+        b->home = home;
+        b->cls = cls;
+        b->slots = room;
+        if (slab_map(b) == 0) return b;
         free(b);
     }
     return NULL;
@@ -141,8 +178,8 @@ static void slabs_destroy(struct cc__list *doomed) {
     }
 }
 
-static struct stack_class *class_of(unsigned cls) {
-    struct stack_class *c = &pool.cls[cls];
+static struct stack_class *class_of(uint8_t home, unsigned cls) {
+    struct stack_class *c = &pool.cls[home][cls];
     if (c->open.head.next == NULL) { /* first use: statically zero */
         /* LSan walks memory by the list of maps, which does not show light guards. */
         if ((cc__hooks_present() & CC__HOOK_LSAN) != 0) cc__vm_guard_force(CC__VM_GUARD_MPROTECT);
@@ -158,7 +195,8 @@ static CC__COLD void say_no_maps(void) {
     char buf[384];
     struct cc__text t = cc__text_on(buf, sizeof buf);
     size_t slots = 0;
-    for (unsigned i = 0; i < CC__STACK_CLASSES; i++) slots += pool.cls[i].slots - pool.cls[i].idle;
+    for (unsigned home = 0; home < CC__STACK_HOMES; home++)
+        for (unsigned i = 0; i < CC__STACK_CLASSES; i++) slots += pool.cls[home][i].slots - pool.cls[home][i].idle;
     cc__text_str(&t, "ccrt: out of memory maps for stack guards with about ");
     cc__text_dec(&t, slots);
     cc__text_str(&t, " stacks in use; raise the limit (sysctl vm.max_map_count), or use Linux 6.13 or newer,"
@@ -166,19 +204,44 @@ static CC__COLD void say_no_maps(void) {
     cc__text_print(&t);
 }
 
+static CC__COLD void say_no_guards(const struct cc__slab *b) {
+    if (pool.said_no_guards) return;
+    pool.said_no_guards = true;
+    char buf[256];
+    struct cc__text t = cc__text_on(buf, sizeof buf);
+    cc__text_str(&t, "ccrt: stacks of ");
+    cc__text_dec(&t, cc__stack_class_bytes(b->cls) / 1024);
+    cc__text_str(&t, " KiB in huge pages have no guards: one that overflows damages its neighbour; from ");
+    cc__text_dec(&t, huge_bytes(b->home) / 1024);
+    cc__text_str(&t, " KiB on they have\n");
+    cc__text_print(&t);
+}
+
+/* Guards of the next n fresh slots; of how many it were. */
+static unsigned slab_guard(const struct cc__slab *b, char *at, unsigned n) {
+    size_t lead = slab_lead(b->home, b->cls), stride = slab_stride(b->home, b->cls);
+    if (lead == 0) {
+        say_no_guards(b);
+        return n;
+    }
+    at += lead - CC__STACK_GUARD_BYTES;
+    while (n > 0 && cc__vm_guard_install(at, CC__STACK_GUARD_BYTES, stride, n) != 0) n /= 2;
+    if (n == 0) say_no_maps();
+    return n;
+}
+
 /* Give the next n fresh slots of a slab their guards, and put them on the caller's list.
  * Returns how many: fewer than n if the system refuses. */
 static unsigned slab_open_fresh(struct cc__slab *b, unsigned n, struct cc__stack **list) {
-    size_t stride = slab_stride(b->cls);
+    size_t stride = slab_stride(b->home, b->cls);
     char *at = b->base + b->fresh * stride;
-    while (n > 0 && cc__vm_guard_install(at, CC__STACK_GUARD_BYTES, stride, n) != 0) n /= 2;
-    if (n == 0) say_no_maps();
+    n = slab_guard(b, at, n);
     size_t page = cc__vm_page_bytes();
     if (n >= COMMIT_MIN) cc__vm_commit(at + stride - page, page, stride, n);
     for (unsigned i = 0; i < n; i++) {
         struct cc__stack *s = &b->slot[b->fresh++];
         s->slab = b;
-        s->lo = at + i * stride + CC__STACK_GUARD_BYTES;
+        s->lo = at + i * stride + slab_lead(b->home, b->cls);
         s->valgrind = cc__hooks_stack_begin(s->lo, s->lo + cc__stack_class_bytes(b->cls));
         s->next = *list;
         *list = s;
@@ -209,10 +272,10 @@ static unsigned slab_take(struct stack_class *c, struct cc__slab *b, unsigned n,
 
 static int pool_refill(struct cc__stack_cache *cache, unsigned cls) {
     cc__lock_take(&pool.lock);
-    struct stack_class *c = class_of(cls);
+    struct stack_class *c = class_of(cache->home, cls);
     struct cc__node *n = cc__list_first(&c->open);
     if (n == NULL) {
-        struct cc__slab *b = slab_create(cls, c->next_slots);
+        struct cc__slab *b = slab_create(cache->home, cls, c->next_slots);
         if (b != NULL) {
             if (c->next_slots < SLAB_SLOTS_MAX) c->next_slots *= 2;
             c->slabs++;
@@ -324,7 +387,7 @@ static void pool_put(struct cc__stack *list) {
     if (list == NULL) return;
     int64_t now = cc__now_ns();
     cc__lock_take(&pool.lock);
-    struct stack_class *c = class_of(list->slab->cls); /* of all of them */
+    struct stack_class *c = class_of(list->slab->home, list->slab->cls); /* of all of them */
     while (list != NULL) {
         struct cc__stack *s = list;
         list = s->next;
@@ -355,6 +418,11 @@ static void cache_shed(struct cc__stack_cache *cache, unsigned cls, unsigned kee
 
 void cc__stack_put(struct cc__stack_cache *cache, struct cc__stack *s) {
     unsigned cls = s->slab->cls;
+    if (CC__UNLIKELY(!cc__stack_lives(s, cache))) {
+        s->next = NULL;
+        pool_put(s);
+        return;
+    }
     s->next = cache->idle[cls];
     cache->idle[cls] = s;
     if (++cache->count[cls] > CACHE_MAX) cache_shed(cache, cls, CACHE_MAX / 2);
@@ -378,8 +446,8 @@ void cc__stack_trim(void) {
     struct cc__list doomed;
     cc__list_init(&doomed);
     cc__lock_take(&pool.lock);
-    for (unsigned cls = 0; cls < CC__STACK_CLASSES; cls++) {
-        struct stack_class *c = class_of(cls);
+    for (unsigned i = 0; i < CC__STACK_HOMES * CC__STACK_CLASSES; i++) {
+        struct stack_class *c = class_of((uint8_t)(i / CC__STACK_CLASSES), i % CC__STACK_CLASSES);
         struct cc__slab *b;
         while ((b = class_find_warm(c)) != NULL) slab_trim(c, b, &doomed);
     }
@@ -390,8 +458,8 @@ void cc__stack_trim(void) {
 struct cc__stack_stats cc__stack_stats(void) {
     struct cc__stack_stats st = {0};
     cc__lock_take(&pool.lock);
-    for (unsigned cls = 0; cls < CC__STACK_CLASSES; cls++) {
-        struct stack_class *c = class_of(cls);
+    for (unsigned i = 0; i < CC__STACK_HOMES * CC__STACK_CLASSES; i++) {
+        struct stack_class *c = class_of((uint8_t)(i / CC__STACK_CLASSES), i % CC__STACK_CLASSES);
         struct cc__node *n = cc__list_first(&c->open);
         size_t fresh = 0;
         for (; n != NULL; n = cc__list_next(&c->open, n)) {

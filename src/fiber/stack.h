@@ -16,6 +16,14 @@ enum { CC__STACK_CLASSES = 18, CC__STACK_CLASS_192K = 4 };
 /* Below every stack; no frame up to this size can step over it. */
 #define CC__STACK_GUARD_BYTES ((size_t)64 * 1024)
 
+/* Where stacks belong: stacks of different homes are not mixed. Of each node of memory, from 1 on (many nodes share
+ * some), so that who runs there finds stacks that were first touched there; 0 is anywhere. In huge pages, or not. */
+enum { CC__STACK_NODES = 9, CC__STACK_HOMES = 2 * CC__STACK_NODES };
+static inline uint8_t cc__stack_home(unsigned node, bool huge) {
+    if (node >= CC__STACK_NODES) node = 1 + (node - 1) % (CC__STACK_NODES - 1);
+    return (uint8_t)(node + (huge ? CC__STACK_NODES : 0));
+}
+
 /* One stack, in use or idle. Its record never moves and outlives its use. */
 struct cc__stack {
     struct cc__stack *next; /* while idle */
@@ -30,6 +38,7 @@ struct cc__stack_cache {
     struct cc__stack *idle[CC__STACK_CLASSES];
     uint8_t count[CC__STACK_CLASSES];
     uint8_t batch[CC__STACK_CLASSES]; /* how many the last refill asked for */
+    uint8_t home;                     /* of all of them */
 };
 
 /* The class whose stacks hold at least `bytes`; bytes is at most CC__STACK_BYTES_MAX. */
@@ -40,10 +49,14 @@ size_t cc__stack_bytes(const struct cc__stack *s);
 /* Which stack of its slab it is: spreads what lies at the tops over the cache. */
 size_t cc__stack_index(const struct cc__stack *s);
 
+bool cc__stack_lives(const struct cc__stack *s, const struct cc__stack_cache *cache); /* whether that is its home */
+/* Whether stacks of a class and home have guards: those in huge pages that are smaller than such a page have none. */
+bool cc__stack_guarded(uint8_t home, unsigned cls);
+
 /* Take a stack of a class.
  *   Returns    0; -ENOMEM: also when the kernel allows no more maps (then stderr says so, once) */
 int cc__stack_get(struct cc__stack_cache *cache, unsigned cls, struct cc__stack **out);
-/* Give it back: to the cache, and half a full cache to the others. */
+/* Give it back: to the cache, and half a full cache to the others; one of another home to those who live there. */
 void cc__stack_put(struct cc__stack_cache *cache, struct cc__stack *s);
 /* Give all but `keep` of each class back: 0 before the cache goes, few when its owner has nothing to run. */
 void cc__stack_cache_shrink(struct cc__stack_cache *cache, unsigned keep);

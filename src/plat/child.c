@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Child processes, by posix_spawn(): nothing of ours runs in the child, which shares our memory until it is exec'd.
- * Workers have all signals blocked, and a child would inherit that: it gets none blocked, and all at their defaults.
+ * Workers have all signals blocked, and a child would inherit that: it gets none blocked, and all at their defaults. It
+ * would inherit the cpu, too, that its worker may be bound to: so the worker is not, for that time.
  *
  * Prev: plat/sigfd.c  Next: fiber/ctx.h */
 #include "child.h"
+
+#include "thread.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -41,7 +44,9 @@ pid_t cc__child_start(const struct cc__child_plan *plan) {
     }
     int err = describe(&files, &attr, plan);
     char *const *argv = (char *const *)plan->argv, *const *env = plan->env == NULL ? environ : (char *const *)plan->env;
+    void *cpu = cc__thread_unpin();
     if (err == 0) err = posix_spawnp(&pid, argv[0], &files, &attr, argv, env);
+    cc__thread_pin_again(cpu);
     posix_spawnattr_destroy(&attr);
     posix_spawn_file_actions_destroy(&files);
     errno = saved;

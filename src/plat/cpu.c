@@ -13,7 +13,7 @@
  * Inside a container the path in /proc/self/cgroup may name a folder of the host that is not mounted
  * here: the walk simply goes on to the parents, whose last is the mount's own root.
  *
- * Prev: plat/file.c  Next: plat/vm.c */
+ * Prev: plat/file.c  Next: plat/topology.h */
 #include "cpu.h"
 
 #include "file.h"

@@ -23,6 +23,26 @@
 /* Threads that were started here. W: who starts one, who ends.  R: anyone */
 static _Atomic unsigned own_threads;
 
+/* The cpus that threads start with; NULL: those of who starts them. */
+static struct {
+    cc__lock lock; /* guards both */
+    cpu_set_t *set;
+    size_t bytes;
+} kept = {.lock = CC__LOCK_INIT};
+
+/* As pthread_create(), with those cpus. */
+static int create(pthread_t *out, void *(*fn)(void *), void *arg) {
+    pthread_attr_t attr;
+    cc__lock_take(&kept.lock);
+    bool set = kept.set != NULL && pthread_attr_init(&attr) == 0;
+    int err = set ? pthread_attr_setaffinity_np(&attr, kept.bytes, kept.set) : 0;
+    cc__lock_drop(&kept.lock);
+    if (set && err == 0) err = pthread_create(out, &attr, fn, arg);
+    if (set) pthread_attr_destroy(&attr);
+    /* Cpus can be taken away from a process. */
+    return set && err != EINVAL ? err : pthread_create(out, NULL, fn, arg);
+}
+
 int cc__thread_start(cc__thread *out, void *(*fn)(void *), void *arg) {
     /* Faults are the thread's own: where one is blocked, the kernel ends the process without asking a handler. */
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
@@ -31,7 +51,7 @@ int cc__thread_start(cc__thread *out, void *(*fn)(void *), void *arg) {
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigdelset(&most, faults[i]);
     pthread_sigmask(SIG_SETMASK, &most, &before); /* inherited by the new thread */
     cc__add_relaxed(&own_threads, 1);
-    int err = pthread_create(&out->handle, NULL, fn, arg);
+    int err = create(&out->handle, fn, arg);
     if (err != 0) cc__sub_relaxed(&own_threads, 1);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return -err;
@@ -97,12 +117,65 @@ void cc__thread_set_name(const char *name) {
     pthread_setname_np(pthread_self(), cut);
 }
 
+enum { PIN_CPUS_MAX = 1 << 16 };
+
 int cc__thread_pin(int cpu) {
-    if (cpu < 0 || cpu >= CPU_SETSIZE) return -EINVAL;
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET((size_t)cpu, &set);
-    return -pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+    if (cpu < 0 || cpu >= PIN_CPUS_MAX) return -EINVAL;
+    cpu_set_t *set = CPU_ALLOC((size_t)cpu + 1);
+    if (set == NULL) return -ENOMEM;
+    size_t bytes = CPU_ALLOC_SIZE((size_t)cpu + 1);
+    CPU_ZERO_S(bytes, set);
+    CPU_SET_S((size_t)cpu, bytes, set);
+    int err = pthread_setaffinity_np(pthread_self(), bytes, set);
+    CPU_FREE(set);
+    return -err;
+}
+
+/* The cpus of the calling thread, allocated; or NULL. */
+static cpu_set_t *cpus_now(size_t *bytes) {
+    for (size_t cpus = CPU_SETSIZE; cpus <= PIN_CPUS_MAX; cpus *= 2) { /* the kernel's own may be larger */
+        cpu_set_t *set = CPU_ALLOC(cpus);
+        if (set == NULL) return NULL;
+        *bytes = CPU_ALLOC_SIZE(cpus);
+        if (pthread_getaffinity_np(pthread_self(), *bytes, set) == 0) return set;
+        CPU_FREE(set);
+    }
+    return NULL;
+}
+
+int cc__thread_keep_cpus(void) {
+    cc__lock_take(&kept.lock);
+    if (kept.set == NULL) kept.set = cpus_now(&kept.bytes);
+    int rc = kept.set == NULL ? -ENOMEM : 0;
+    cc__lock_drop(&kept.lock);
+    return rc;
+}
+
+void *cc__thread_leave_cpus(void) {
+    size_t bytes;
+    return cpus_now(&bytes);
+}
+
+void *cc__thread_unpin(void) {
+    size_t bytes = 0;
+    cc__lock_take(&kept.lock);
+    cpu_set_t *before = kept.set == NULL ? NULL : cpus_now(&bytes);
+    bool differ = before != NULL && (bytes != kept.bytes || memcmp(before, kept.set, bytes) != 0);
+    if (!differ || pthread_setaffinity_np(pthread_self(), kept.bytes, kept.set) != 0) {
+        CPU_FREE(before);
+        before = NULL;
+    }
+    cc__lock_drop(&kept.lock);
+    return before;
+}
+
+void cc__thread_pin_again(void *before) {
+    if (before == NULL) return;
+    cc__lock_take(&kept.lock);
+    size_t bytes = kept.bytes; /* of any set of this kernel's */
+    cc__lock_drop(&kept.lock);
+    pthread_setaffinity_np(pthread_self(), bytes, before);
+    CPU_FREE(before);
 }
 
 size_t cc__thread_stack_limit(void) {

@@ -30,8 +30,18 @@ unsigned cc__thread_count_kernels(void);
 /* Name the calling thread, cut to 15 bytes; shown by ps, top and gdb. */
 void cc__thread_set_name(const char *name);
 
-/* Bind the calling thread to one cpu. Returns 0; -EINVAL no such cpu, or not ours to use. */
+/* Bind the calling thread to one cpu. Returns 0; -EINVAL no such cpu, or not ours to use; -ENOMEM. */
 int cc__thread_pin(int cpu);
+
+/* Before any is bound: the cpus that the calling thread may use now are those that threads start with from now on,
+ * whatever the one that starts them is bound to. The first call counts.
+ *   Returns    0; -ENOMEM */
+int cc__thread_keep_cpus(void);
+/* The cpus of the calling thread, to come back to; NULL: no memory. And the same if it is bound to other cpus than
+ * those above, and then it is not any more, so that a child process can be started; NULL: it was not bound. */
+void *cc__thread_leave_cpus(void);
+void *cc__thread_unpin(void);
+void cc__thread_pin_again(void *before); /* back to them; NULL: nothing to do */
 
 /* How large a main thread's stack may grow, in bytes; 0: without limit. */
 size_t cc__thread_stack_limit(void);

@@ -6,17 +6,23 @@
  * guards are one mapping. process_madvise() takes many ranges in one system call; on kernels that
  * refuse it for guards each range gets a madvise() of its own.
  *
- * Rejected: PROT_NONE reservations that are opened when used (a mapping split each); huge pages for
- * stacks (2 MiB resident a fiber).
+ * Huge pages are transparent ones, as advised; where the system gives them only from a pool that somebody has to fill
+ * (hugetlbfs), there are none.
  *
- * Prev: plat/cpu.c  Next: plat/block.c */
+ * Rejected: PROT_NONE reservations that are opened when used (a mapping split each); huge pages unless they are asked
+ * for (stacks would have no guards, or be 2 MiB resident each).
+ *
+ * Prev: plat/topology.c  Next: plat/block.c */
 #include "vm.h"
 
 #include "../base/assert.h"
 #include "../base/atomic.h"
+#include "file.h"
 
 #include <errno.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -69,6 +75,39 @@ int cc__vm_map(void **out, size_t bytes) {
     }
     errno = saved;
     return rc;
+}
+
+size_t cc__vm_huge_bytes(void) {
+    static _Atomic size_t cached; /* and 1.  W, R: any thread; all find the same */
+    size_t bytes = cc__load_relaxed(&cached);
+    if (bytes == 0) {
+        char text[64];
+        int saved = errno;
+        bool given = cc__file_read("/sys/kernel/mm/transparent_hugepage/enabled", text, sizeof text) > 0 &&
+                     strstr(text, "[never]") == NULL;
+        if (given && cc__file_read("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size", text, sizeof text) > 0)
+            bytes = strtoull(text, NULL, 10);
+        if ((bytes & (bytes - 1)) != 0 || bytes <= cc__vm_page_bytes()) bytes = 0; /* no power of two */
+        errno = saved;
+        cc__store_relaxed(&cached, ++bytes);
+    }
+    return bytes - 1;
+}
+
+int cc__vm_map_huge(void **out, size_t bytes) {
+    size_t huge = cc__vm_huge_bytes();
+    void *at;
+    CC_ASSERT(huge != 0 && bytes % huge == 0);
+    int rc = cc__vm_map(&at, bytes + huge);
+    if (rc != 0) return rc;
+    char *lo = at, *from = (char *)(((uintptr_t)at + huge - 1) & ~(uintptr_t)(huge - 1));
+    if (from > lo) cc__vm_unmap(lo, (size_t)(from - lo));
+    cc__vm_unmap(from + bytes, (size_t)(lo + huge - from));
+    int saved = errno;
+    madvise(from, bytes, MADV_HUGEPAGE);
+    errno = saved;
+    *out = from;
+    return 0;
 }
 
 void cc__vm_unmap(void *at, size_t bytes) {

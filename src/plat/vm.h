@@ -14,6 +14,12 @@ size_t cc__vm_page_bytes(void);
 int cc__vm_map(void **out, size_t bytes);
 void cc__vm_unmap(void *at, size_t bytes);
 
+/* The size of a huge page that memory gets if it asks for that; 0: this system gives none. */
+size_t cc__vm_huge_bytes(void);
+/* As cc__vm_map, on the boundary of a huge page, and in such pages as far as the system has them; bytes is a multiple
+ * of cc__vm_huge_bytes(), which is not 0. */
+int cc__vm_map_huge(void **out, size_t bytes);
+
 /* Give the pages back to the system; they read as zero afterwards. Guards stay. */
 void cc__vm_discard(void *at, size_t bytes);
 

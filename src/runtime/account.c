@@ -46,6 +46,36 @@ __attribute__((format(printf, 1, 2))) static void say(const char *format, ...) {
 
 /* ---- CC_VERBOSE ---- */
 
+static void say_stacks(const cc_runtime *rt, const struct cc__options *o) {
+    size_t kib = cc__stack_class_bytes(rt->core.stack_class) / KIB;
+    const char *pages = o->huge_stacks ? " in huge pages" : "";
+    if (cc__stack_guarded(cc__stack_home(0, o->huge_stacks), rt->core.stack_class))
+        say("ccrt:   stacks   %zu KiB%s, guards of %zu KiB by %s\n", kib, pages, CC__STACK_GUARD_BYTES / KIB,
+            cc__vm_guard_kind() == CC__VM_GUARD_LIGHT ? "marks in the page table" : "mprotect");
+    else
+        say("ccrt:   stacks   %zu KiB%s of %zu KiB, without guards\n", kib, pages, cc__vm_huge_bytes() / KIB);
+    if (o->huge_wanted && !o->huge_stacks) say("ccrt:            huge pages were asked for, and there are none\n");
+}
+
+/* The workers of a tier are the next ones. */
+static void say_placement(const cc_runtime *rt) {
+    const struct cc__placement *p = rt->core.placement;
+    if (p == NULL) {
+        say("ccrt:   cpus     workers are not bound to any\n");
+        return;
+    }
+    unsigned bound = 0;
+    for (unsigned i = 0; i < p->workers; i++) bound += rt->core.workers[i].bound != 0;
+    say("ccrt:   cpus     %s: %u of %u workers bound, to %u cpus of %u cores; nodes of memory: %u%s\n",
+        cc__env_strategy(p->strategy), bound, p->workers, p->room, p->cores, p->nodes,
+        p->binds ? "" : " (of a machine that is not this one)");
+    for (unsigned tier = 0, at = 0; p->tiers > 1 && tier < p->tiers; tier++) {
+        unsigned first = at;
+        while (at < p->workers && p->seat[at].tier == tier) at++;
+        say("ccrt:            tier %u: workers %u to %u, from cpu %u on\n", tier, first, at - 1, p->seat[first].cpu);
+    }
+}
+
 static void say_start(const cc_runtime *rt, const struct cc__options *o) {
     int quota = cc__cpu_quota("");
     char quota_text[16] = "none";
@@ -54,15 +84,14 @@ static void say_start(const cc_runtime *rt, const struct cc__options *o) {
         rt->core.number, rt->core.name);
     say("ccrt:   workers  %u, by %s (affinity: %d cpus, cgroup quota: %s)\n", o->workers, o->workers_why,
         cc__cpu_affinity(), quota_text);
-    say("ccrt:   stacks   %zu KiB, guards of %zu KiB by %s\n", cc__stack_class_bytes(rt->core.stack_class) / KIB,
-        CC__STACK_GUARD_BYTES / KIB,
-        cc__vm_guard_kind() == CC__VM_GUARD_LIGHT ? "marks in the page table" : "mprotect");
+    say_stacks(rt, o);
     say("ccrt:   queues   %d slots a worker, %zu global; %s%s\n", CC__RUNQ_SLOTS, (size_t)1 << o->queue_bits,
         o->round_robin ? "spawns in turn" : "spawns local", o->no_stealing ? ", no stealing" : "");
     if (o->io_missing != NULL)
         say("ccrt:   files    threads: io_uring, by %s, cannot be had: %s\n", o->io_why, o->io_missing);
     else
         say("ccrt:   files    %s, by %s\n", o->rings ? "io_uring" : "threads", o->io_why);
+    say_placement(rt);
     say("ccrt:   switch   %s\n", CCRT_SWITCH_UCONTEXT ? "ucontext" : "hand-written");
     say("ccrt:   timers   a wheel of %d slots a worker, CLOCK_MONOTONIC\n", CC__TIMER_SLOTS);
 }

@@ -12,14 +12,19 @@
 #include "../plat/thread.h"
 #include "../sched/sched.h"
 #include "../trace/trace.h"
+#include "options.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { FLAG, NUMBER, FILE_NAME, BACKEND };
+enum kind { FLAG, NUMBER, FILE_NAME, BACKEND, STRATEGY };
 
 /* By CC_IO_* - 1. */
 static const char *const backends[] = {"epoll", "uring", "pool"};
+
+/* What CC_PIN may be. */
+static const char *const strategies[] = {
+    [CC_PIN_OFF] = "off", [CC_PIN_LINEAR] = "linear", [CC_PIN_AVOID_SMT] = "avoid-smt", [CC_PIN_TIERED] = "tiered"};
 
 static const struct variable {
     const char *name;
@@ -31,6 +36,7 @@ static const struct variable {
     {"CC_WORKERS", NUMBER, 1, CC__WORKERS_MAX, AT(workers)},
     {"CC_IO", BACKEND, 0, 0, AT(io)},
     {"CC_TRACE", FILE_NAME, 0, 0, AT(trace)},
+    {"CC_PIN", STRATEGY, 0, 0, AT(pin)},
     {"CC_FIBER_STATS", FLAG, 0, 1, AT(fiber_stats)},
     {"CC_VERBOSE", FLAG, 0, 1, AT(verbose)},
     {"CC_SYSMON", FLAG, 0, 1, AT(sysmon)},
@@ -62,6 +68,16 @@ static bool number(const char *text, int least, int most, int *out) {
     return n >= least;
 }
 
+static bool strategy(const char *text, int *out) {
+    for (*out = CC_PIN_OFF; *out < (int)CC__COUNT_OF(strategies); ++*out)
+        if (strcmp(text, strategies[*out]) == 0) return true;
+    return false;
+}
+
+const char *cc__env_strategy(int pin) {
+    return strategies[pin];
+}
+
 /* ccrt: CC_WORKERS="abc" is ignored: it is to be a number from 1 to 4096 */
 static void refuse(const struct variable *v, const char *value) {
     enum { SHOWN = 40 };
@@ -79,6 +95,8 @@ static void refuse(const struct variable *v, const char *value) {
         cc__text_str(&text, "epoll, uring or pool\n");
     } else if (v->kind == FLAG) {
         cc__text_str(&text, "1 or 0\n");
+    } else if (v->kind == STRATEGY) {
+        cc__text_str(&text, "off, linear, avoid-smt or tiered\n");
     } else {
         cc__text_str(&text, "a number from ");
         cc__text_dec(&text, (uint64_t)v->least);
@@ -99,7 +117,11 @@ static bool backend(const char *text, int *out) {
 }
 
 static bool understand(const struct variable *v, const char *value, int *out) {
-    return v->kind == BACKEND ? backend(value, out) : number(value, v->least, v->most, out);
+    switch (v->kind) {
+    case BACKEND: return backend(value, out);
+    case STRATEGY: return strategy(value, out);
+    default: return number(value, v->least, v->most, out);
+    }
 }
 
 static void read_one(const struct variable *v) {

@@ -4,11 +4,12 @@
  * Prev: runtime/options.h  Next: runtime/runtime.c */
 #include "options.h"
 
-#include "../fiber/stack.h"
-#include "../plat/cpu.h"
 #include "../base/env.h"
 #include "../base/text.h"
+#include "../fiber/stack.h"
+#include "../plat/cpu.h"
 #include "../plat/uring.h"
+#include "../plat/vm.h"
 
 #include <ccrt/error.h>
 #include <errno.h>
@@ -26,8 +27,31 @@ void cc__options_built(struct cc__built with) {
     if (with.queue != 0) built.queue = with.queue;
 }
 
-/* How many workers if the program does not say. */
-static unsigned workers_default(unsigned cpus, unsigned most, const char **why) {
+/* The environment asks for what there is not: that is told, and ignored. */
+static CC__COLD void say_not_pinned(int rc) {
+    char line[256];
+    struct cc__text text = cc__text_on(line, sizeof line);
+    cc__text_str(&text, "ccrt: CC_PIN=\"");
+    cc__text_str(&text, cc__env_strategy(cc__env.pin));
+    cc__text_str(&text, rc == -ENOTSUP ? "\" is ignored: this program has no hwloc, or it knows no cpus\n"
+                                       : "\" is ignored: no memory\n");
+    cc__text_print(&text);
+}
+
+/* What is known of the cpus, if a strategy wants to know. *pin: which; CC_PIN_OFF: none, and t is empty. */
+static int find_cpus(const cc_runtime_attr *attr, int *pin, struct cc__topology *t) {
+    *t = (struct cc__topology){0};
+    *pin = attr->pin != CC_PIN_DEFAULT ? attr->pin : cc__env.pin != 0 ? cc__env.pin : CC_PIN_OFF;
+    if (*pin < CC_PIN_DEFAULT || *pin > CC_PIN_TIERED) return -EINVAL;
+    int rc = *pin == CC_PIN_OFF ? 0 : cc__topology_read(t);
+    if (rc == 0 || attr->pin != CC_PIN_DEFAULT) return rc;
+    say_not_pinned(rc);
+    *pin = CC_PIN_OFF;
+    return 0;
+}
+
+/* How many workers if the program does not say. cpus: how many may be used; room: how many the strategy gives out. */
+static unsigned workers_default(unsigned cpus, unsigned room, unsigned most, const char **why) {
     unsigned n = (unsigned)cc__env.workers;
     *why = "CC_WORKERS";
     if (n == 0 && built.workers != 0) {
@@ -38,6 +62,8 @@ static unsigned workers_default(unsigned cpus, unsigned most, const char **why) 
         n = cpus;
         *why = "the cpus of its affinity mask";
         if (cc__env.verbose && n < (unsigned)cc__cpu_affinity()) *why = "the cpu quota of its cgroup";
+        if (room < n) *why = "the cores";
+        if (room < n) n = room;
     }
     if (n > most) *why = "max_workers of the program";
     return n < most ? n : most;
@@ -98,18 +124,16 @@ static int choose_io(struct cc__options *o, int asked) {
     return 0;
 }
 
-int cc__options(struct cc__options *o, const cc_runtime_attr *attr) {
-    static const cc_runtime_attr defaults = {0};
-    if (attr == NULL) attr = &defaults;
-    cc__env_read();
+static int decide(struct cc__options *o, const cc_runtime_attr *attr, unsigned cpus, unsigned room) {
     unsigned most = attr->max_workers != 0 ? attr->max_workers : CC__WORKERS_MAX;
-    unsigned cpus = (unsigned)cc__cpu_count(); /* once: it reads files */
     const char *why = "the program";
-    *o = (struct cc__options){.workers = attr->workers != 0 ? attr->workers : workers_default(cpus, most, &why),
+    *o = (struct cc__options){.workers = attr->workers != 0 ? attr->workers : workers_default(cpus, room, most, &why),
                               .stack_bytes = attr->stack_bytes != 0 ? attr->stack_bytes : built.stack_bytes,
                               .queue_bits = bits_for(attr->queue != 0 ? attr->queue : built.queue),
                               .round_robin = attr->spawn == CC_SPAWN_ROUNDROBIN,
                               .no_stealing = attr->no_stealing != 0,
+                              .huge_wanted = attr->huge_stacks != 0,
+                              .huge_stacks = attr->huge_stacks != 0 && cc__vm_huge_bytes() != 0,
                               .prewarm_tasks = attr->prewarm_tasks,
                               .prewarm_stacks = attr->prewarm_stacks,
                               .prefetch_pages = attr->prefetch_pages,
@@ -123,4 +147,20 @@ int cc__options(struct cc__options *o, const cc_runtime_attr *attr) {
     o->growth = growth_of(attr, cpus, o->workers);
     if (attr->spawn != CC_SPAWN_LOCAL && attr->spawn != CC_SPAWN_ROUNDROBIN) return -EINVAL;
     return 0;
+}
+
+int cc__options(struct cc__options *o, const cc_runtime_attr *attr) {
+    static const cc_runtime_attr defaults = {0};
+    struct cc__topology topology;
+    int pin;
+    if (attr == NULL) attr = &defaults;
+    cc__env_read();
+    int rc = find_cpus(attr, &pin, &topology);
+    if (rc != 0) return rc;
+    unsigned cpus = (unsigned)cc__cpu_count(); /* once: it reads files */
+    if (topology.count != 0 && !topology.real) cpus = topology.count;
+    rc = decide(o, attr, cpus, pin == CC_PIN_OFF ? cpus : cc__placement_room(&topology, pin));
+    if (rc == 0 && pin != CC_PIN_OFF) rc = cc__placement_plan(&o->placement, &topology, pin, o->workers);
+    cc__topology_end(&topology);
+    return rc;
 }

@@ -15,9 +15,11 @@ struct cc__options {
     size_t stack_bytes;
     unsigned queue_bits;
     bool round_robin, no_stealing;
-    bool rings;             /* files are the kernel's, */
-    const char *io_why;     /* as who said */
-    const char *io_missing; /* why there is none of that, or NULL */
+    bool rings;                      /* files are the kernel's, */
+    const char *io_why;              /* as who said */
+    const char *io_missing;          /* why there is none of that, or NULL */
+    bool huge_wanted, huge_stacks;   /* asked for, and given */
+    struct cc__placement *placement; /* where its workers sit; NULL: anywhere. The runtime's, once it is made */
     size_t prewarm_tasks, prewarm_stacks, prefetch_pages;
     const char *name;
     struct cc__growth growth; /* what is allowed */
@@ -31,7 +33,10 @@ struct cc__built {
 void cc__options_built(struct cc__built with); /* of the program, before its first runtime */
 
 /* Decide; attr may be NULL.
- *   Returns    0; -EINVAL */
+ *   Returns    0; -EINVAL, -ENOTSUP, -ENOMEM */
 int cc__options(struct cc__options *o, const cc_runtime_attr *attr);
+
+/* What the environment calls a strategy. */
+const char *cc__env_strategy(int pin);
 
 #endif /* CC__RUNTIME_OPTIONS_H */

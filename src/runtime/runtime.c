@@ -63,6 +63,8 @@ static int core_init(cc_runtime *rt, const struct cc__options *o) {
     core->round_robin = o->round_robin;
     core->no_stealing = o->no_stealing;
     core->rings = o->rings;
+    core->huge_stacks = o->huge_stacks;
+    core->placement = o->placement;
     strncpy(core->name, o->name, sizeof core->name - 1);
     cc__store_relaxed(&core->sleeper_until, CC__NEVER);
     cc__coarse_tell(core, cc__now_ns());
@@ -78,6 +80,7 @@ static int core_init(cc_runtime *rt, const struct cc__options *o) {
     cc__bits_init(&core->idle, core->idle_words, o->workers);
     for (unsigned i = 0; i < o->workers; i++) {
         cc__worker_init(core, i);
+        if (o->placement != NULL) cc__placement_seat(o->placement, &core->workers[i]);
         cc__store_relaxed(&core->workers[i].place, CC__PLACE_RUNNING);
     }
     cc__store_relaxed(&core->growth.running, o->workers);
@@ -93,6 +96,7 @@ void cc__runtime_free(cc_runtime *rt) {
         cc__vm_unmap(rt->core.workers, rt->worker_bytes);
     }
     free(rt->core.idle_words);
+    cc__placement_end(rt->core.placement);
     if (rt->rings != NULL) {
         cc__inject_end(&rt->core.inject);
         cc__vm_unmap(rt->rings, rt->ring_bytes);
@@ -100,12 +104,12 @@ void cc__runtime_free(cc_runtime *rt) {
     free(rt);
 }
 
-static void prewarm_stacks(struct cc__runtime *rt, const struct cc__options *o) {
-    struct cc__stack_cache cache = {0};
+static void prewarm_home(struct cc__runtime *rt, uint8_t home, size_t count, size_t pages) {
+    struct cc__stack_cache cache = {.home = home};
     struct cc__stack *taken = NULL, *s;
-    size_t bytes = cc__stack_class_bytes(rt->stack_class), touch = o->prefetch_pages * cc__vm_page_bytes();
+    size_t bytes = cc__stack_class_bytes(rt->stack_class), touch = pages * cc__vm_page_bytes();
     if (touch > bytes) touch = bytes;
-    for (size_t i = 0; i < o->prewarm_stacks && cc__stack_get(&cache, rt->stack_class, &s) == 0; i++) {
+    for (size_t i = 0; i < count && cc__stack_get(&cache, rt->stack_class, &s) == 0; i++) {
         cc__vm_commit(s->lo + bytes - touch, touch, bytes, touch != 0);
         s->warm = s->warm || touch != 0;
         s->next = taken;
@@ -116,6 +120,23 @@ static void prewarm_stacks(struct cc__runtime *rt, const struct cc__options *o) 
         cc__stack_put(&cache, s);
     }
     cc__stack_cache_shrink(&cache, 0);
+}
+
+/* A node gets as many as it has of the workers; memory is where it is first touched, so this thread goes there. */
+static void prewarm_stacks(struct cc__runtime *rt, const struct cc__options *o) {
+    const struct cc__placement *p = o->placement;
+    if (o->prewarm_stacks == 0) return;
+    if (p == NULL || p->nodes == 1) {
+        prewarm_home(rt, rt->workers[0].stacks.home, o->prewarm_stacks, o->prefetch_pages);
+        return;
+    }
+    void *before = p->binds ? cc__thread_leave_cpus() : NULL;
+    for (unsigned i = 0; i < p->workers; i++) {
+        size_t share = o->prewarm_stacks / p->workers + (i < o->prewarm_stacks % p->workers);
+        if (before != NULL) (void)cc__thread_pin((int)p->seat[i].cpu);
+        if (share > 0) prewarm_home(rt, rt->workers[i].stacks.home, share, o->prefetch_pages);
+    }
+    cc__thread_pin_again(before);
 }
 
 static void prewarm_tasks(size_t count) {
@@ -134,9 +155,13 @@ int cc_runtime_create(cc_runtime **out, const cc_runtime_attr *attr) {
     cc__thread_at_fork(in_child);
     cc__barrier_prepare(); /* before there are threads */
     cc_runtime *rt = aligned_zeroed(sizeof *rt);
-    if (rt == NULL) return -ENOMEM;
+    if (rt == NULL) {
+        cc__placement_end(o.placement);
+        return -ENOMEM;
+    }
     cc__account_begin(rt);
     rc = core_init(rt, &o);
+    if (rc == 0 && o.placement != NULL) rc = cc__thread_keep_cpus();
     if (rc == 0) {
         prewarm_tasks(o.prewarm_tasks);
         prewarm_stacks(&rt->core, &o);

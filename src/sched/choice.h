@@ -15,10 +15,15 @@ static inline unsigned cc__choice_victim(struct cc__worker *w) {
     return cc__rng_below(&w->rng, cc__worker_count(w->runtime));
 }
 
+/* The same among n, of which all are as near. */
+static inline unsigned cc__choice_near(struct cc__worker *w, unsigned n) {
+    return cc__rng_below(&w->rng, n);
+}
+
 /* Where the search for an idle worker to wake begins. */
 static inline size_t cc__choice_sleeper(const struct cc__runtime *rt) {
     (void)rt;
-    return 0; /* always the same few: their caches are warm, the others sleep on */
+    return 0; /* always the same few: their caches are warm, the others, and higher tiers, sleep on */
 }
 
 /* The worker whose turn it is to get a new task. */

@@ -146,7 +146,7 @@ void cc__claims_wake_here(const struct cc__claims *c, struct cc__worker *w) {
     for (struct cc__wait *node = c->first, *next; node != NULL; node = next) {
         next = cc__wait_of(node->node.next);
         struct cc__task *ready = NULL, *t = node->task;
-        bool here = t->runtime == w->runtime && cc__ready_is_plain(t);
+        bool here = t->runtime == w->runtime && cc__ready_is_plain(t) && !w->spills;
         wake_claimed(node, (enum cc__outcome)node->outcome, here ? &ready : NULL);
         if (ready == NULL) continue;
         cc__count(&w->count.woken);

@@ -60,7 +60,7 @@ bool cc__poll_look(struct cc__worker *w) {
 
 bool cc__poll_spin(struct cc__worker *w) {
     struct cc__runtime *rt = w->runtime;
-    if (w->poll_owed != 0 || cc__load_relaxed(&rt->searching) != 1) return false;
+    if (w->poll_owed != 0 || cc__load_relaxed(&rt->searching) != 1 || w->tier > 0) return false;
     int64_t until = cc__choice_now() + cc__choice_spin_ns();
     do {
         if (cc__poll_look(w)) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Where a runnable task goes. On a worker: its slot for the one to run next, and what was there to the tail of
  * its ring: what a task wakes runs next, on warm caches. Elsewhere, and with another priority than most: the global
- * queue. Pinned: the inbox of its worker.
+ * queue. Pinned: the inbox of its worker. Where workers are in tiers, all that is ready again goes to the global queue,
+ * where those look that are dormant most of the time.
  *
  * Who is woken for it: nobody, if the worker itself will run it next and has nothing else waiting: a pair of
  * tasks that wake each other in turn stays on one worker. A new task wakes somebody in any case: its spawner
@@ -79,7 +80,7 @@ void cc__ready(struct cc__task *t) {
         cc__count(&w->count.woken);
     else
         cc__add_relaxed(&t->runtime->woken, 1);
-    if (CC__UNLIKELY(!stays_here(w, t)))
+    if (CC__UNLIKELY(!stays_here(w, t) || w->spills))
         enqueue_elsewhere(w, t);
     else if (enqueue(w, t))
         cc__idle_notify(w->runtime);
@@ -129,11 +130,18 @@ void cc__ready_batch(struct cc__tasks batch, size_t count) {
     if (!inside) visit_over(rt);
 }
 
+/* The first yield here of late. True: this worker keeps none, and it is in the global queue. */
+static CC__COLD bool spill(struct cc__worker *w, struct cc__task *t) {
+    w->in_turn = !w->spills;
+    if (w->spills) cc__inject_push_many(&w->runtime->inject, CC_PRIORITY_NORMAL, &t, 1);
+    return w->spills;
+}
+
 void cc__ready_later(struct cc__worker *w, struct cc__task *t) {
     struct cc__runtime *rt = w->runtime;
     if (CC__LIKELY(cc__ready_is_plain(t))) {
-        w->in_turn = true;
-        cc__runq_push(w, &w->fresh, t); /* in line with the new: it may be waiting for those it spawned */
+        /* In line with the new: it may be waiting for those it spawned. */
+        if (CC__LIKELY(w->in_turn) || !spill(w, t)) cc__runq_push(w, &w->fresh, t);
     } else if (t->pinned != 0) {
         cc__tasks_append(&w->pinned, t);
         return;

@@ -23,8 +23,9 @@ enum { IDLE_FIBERS_MAX = 64, BUDGET = 128 };
 static void fiber_main(void *arg);
 
 /* TSan keeps a stack of calls for each fiber, and a fiber that left for good never returned from its last ones:
- * begun again and again, it would overflow. */
+ * begun again and again, it would overflow. And one whose memory is far away goes home. */
 static bool can_begin_again(const struct cc__worker *w, const struct cc__fiber *f) {
+    if (CC__UNLIKELY(w->victims != NULL) && !cc__stack_lives(f->stack, &w->stacks)) return false;
     return f->bytes == cc__stack_class_bytes(w->runtime->stack_class) && (f->hooks & CC__HOOK_TSAN) == 0;
 }
 

@@ -18,6 +18,7 @@
  *     grow.c    temporary workers, which come and go
  *     finish.c  the end of a task, and joining it
  *     cancel.c  cancellation and deadlines, as a waiter sees them
+ *     placement.c which cpu each worker sits on, and whom it robs first
  *     choice.h  every choice that is not determined
  *     forks.h   a worker's deque of forks (job/fork.c)
  *     events.h  what is recorded and logged of all this, where it is asked for
@@ -36,6 +37,7 @@
 #include "../fiber/fiber.h"
 #include "../task/task.h"
 #include "forks.h"
+#include "placement.h"
 
 #ifndef CC__RUNQ_SLOTS
 #define CC__RUNQ_SLOTS 256 /* a power of two */
@@ -141,6 +143,7 @@ struct cc__worker {
     uint32_t through;       /* new ones in a row that went before what was begun */
     uint32_t ring_looks;    /* times it looked into its rings, */
     uint32_t inject_looks;  /* and took from the global queue */
+    bool spills;            /* what is ready again goes to the global queue (placement.c) */
     bool in_turn;           /* tasks that yielded are in the ring of the new: what overflows it keeps its order */
     uint32_t until_look;    /* picks until the next look at what is not local */
     uint32_t look_every;    /* of late */
@@ -152,9 +155,10 @@ struct cc__worker {
     struct cc__fiber *left_fiber;
     struct cc__fiber *idle_fibers; /* ended ones of the default size, linked by their `arg` */
     unsigned idle_fiber_count;
-    unsigned budget; /* operations that may complete without waiting before one yields */
-    bool again;      /* the future that is polled here has woken itself */
-    unsigned turn;   /* whom a round-robin spawn goes to */
+    const struct cc__victims *victims; /* whom it robs, in which order; NULL: anybody, and all memory is as near */
+    unsigned budget;                   /* operations that may complete without waiting before one yields */
+    bool again;                        /* the future that is polled here has woken itself */
+    unsigned turn;                     /* whom a round-robin spawn goes to */
     bool searching;
     struct cc__tasks pinned; /* pinned tasks that are ready */
     struct cc_nursery *over; /* whose children have ended, which it has not been told yet; or NULL */
@@ -162,6 +166,8 @@ struct cc__worker {
     bool temporary;          /* it goes when there is nothing to do, or too many are there */
     bool retiring;           /* it takes no more tasks, and goes */
     bool express;            /* it takes only tasks that were begun */
+    unsigned bound;          /* 1 + the cpu that its thread is bound to; 0: none.  W: itself, when it starts.  [RT1] */
+    unsigned tier;           /* it is woken when all lower ones are awake */
     int thread_id;           /* W: itself, when it starts.  R: the monitor.  [RT1] */
     struct cc__watch watch;
     struct cc__stack_cache stacks;
@@ -228,7 +234,9 @@ struct cc__runtime {
     _Atomic unsigned worker_count; /* places so far, the first ones of `workers`.  W: the monitor.  R: all.  [MN2] */
     unsigned base_count;           /* workers that are always there, in the first places */
     unsigned stack_class;
-    bool round_robin; /* new tasks go to the workers in turn */
+    bool huge_stacks;                /* its stacks are in huge pages */
+    struct cc__placement *placement; /* where its workers sit; NULL: anywhere */
+    bool round_robin;                /* new tasks go to the workers in turn */
     bool no_stealing;
     bool rings;                /* calls on files are the kernel's to make, if it will */
     _Atomic int closed;        /* no more tasks.  W: shutdown.  R: who spawns.  [SD2] */

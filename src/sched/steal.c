@@ -4,6 +4,7 @@
  * Four rounds, each from a random victim on: everybody's timers that are due, the global queue, half of a ring,
  * a whole post; in the last round a slot whose owner has run the same task for some 20 us: the one to run next is left
  * to its owner, so that tasks that wake each other in turn stay together, unless the owner is long about something.
+ * Where workers are bound to several nodes of memory, each round goes from near to far (placement.c).
  *
  * Prev: sched/worker.c  Next: sched/run.c */
 #include "sched.h"
@@ -44,6 +45,32 @@ static struct cc__task *steal_from(struct cc__worker *w, struct cc__worker *vict
     return t;
 }
 
+static struct cc__task *steal_from_any(struct cc__worker *w, bool last, unsigned count) {
+    struct cc__task *t = NULL;
+    unsigned start = cc__choice_victim(w);
+    for (unsigned i = 0; t == NULL && i < count; i++) {
+        struct cc__worker *victim = &w->runtime->workers[(start + i) % count];
+        if (victim != w) t = steal_from(w, victim, last);
+    }
+    return t;
+}
+
+/* Ring by ring, each from any of it on; those who came in addition sit anywhere. */
+static CC__COLD struct cc__task *steal_near_first(struct cc__worker *w, bool last, unsigned count) {
+    struct cc__runtime *rt = w->runtime;
+    const struct cc__victims *v = w->victims;
+    struct cc__task *t = NULL;
+    for (unsigned ring = 0, begin = 0; t == NULL && ring < CC__RINGS; begin = v->end[ring++]) {
+        unsigned n = v->end[ring] - begin, start = n == 0 ? 0 : cc__choice_near(w, n);
+        for (unsigned i = 0; t == NULL && i < n; i++) {
+            struct cc__worker *victim = &rt->workers[v->worker[begin + (start + i) % n]];
+            if (victim != w) t = steal_from(w, victim, last);
+        }
+    }
+    for (unsigned i = rt->base_count; t == NULL && i < count; i++) t = steal_from(w, &rt->workers[i], last);
+    return t;
+}
+
 static struct cc__task *steal_round(struct cc__worker *w, bool last) {
     struct cc__runtime *rt = w->runtime;
     int64_t now = 0;
@@ -52,12 +79,8 @@ static struct cc__task *steal_round(struct cc__worker *w, bool last) {
     for (unsigned i = 0; i < count; i++) fired |= cc__worker_expire(&rt->workers[i].timers, &now);
     struct cc__task *t = fired ? cc__worker_pick_local(w) : NULL;
     if (t == NULL) t = cc__inject_take_batch(&rt->inject, w);
-    unsigned start = rt->no_stealing ? 0 : cc__choice_victim(w), victims = rt->no_stealing ? 0 : count;
-    for (unsigned i = 0; t == NULL && i < victims; i++) {
-        struct cc__worker *victim = &rt->workers[(start + i) % count];
-        if (victim != w) t = steal_from(w, victim, last);
-    }
-    return t;
+    if (t != NULL || rt->no_stealing) return t;
+    return w->victims == NULL ? steal_from_any(w, last, count) : steal_near_first(w, last, count);
 }
 
 struct cc__task *cc__steal(struct cc__worker *w) {
@@ -142,10 +165,10 @@ bool cc__steal_anything(struct cc__worker *w) {
 }
 
 /* Look on for a while before sleeping, without system calls: waking a thread costs its waker microseconds. Only one
- * worker does so at a time. */
+ * worker does so at a time, and none of a higher tier. */
 bool cc__steal_spin(struct cc__worker *w) {
     struct cc__runtime *rt = w->runtime;
-    if (cc__load_relaxed(&rt->searching) != 1 || cc__worker_count(rt) == 1) return false;
+    if (cc__load_relaxed(&rt->searching) != 1 || cc__worker_count(rt) == 1 || w->tier > 0) return false;
     if (!rt->no_stealing) cc__forks_want(w);
     int64_t until = cc__choice_now() + cc__choice_spin_ns();
     while (cc__choice_now() < until) {

@@ -201,6 +201,7 @@ static void name_thread(const struct cc__worker *w) {
 void *cc__worker_main(void *arg) {
     struct cc__worker *w = arg;
     name_thread(w);
+    if (w->bound != 0 && cc__thread_pin((int)w->bound - 1) != 0) w->bound = 0; /* before it touches much */
     w->thread_id = cc__thread_id();
     cc__worker_set_current(w);
     cc__forks_begin(w);

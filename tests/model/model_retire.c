@@ -106,6 +106,7 @@ EMPTY(struct cc__tasks, cc__inbox_take, (struct cc__tasks){0}, struct cc__task *
 EMPTY(int, cc__fiber_attach, -ENOMEM, struct cc__fiber **current)
 EMPTY(int, cc__thread_id, 7, void)
 EMPTY(int, cc__thread_start, -EAGAIN, cc__thread *out, void *(*fn)(void *), void *arg)
+EMPTY(int, cc__thread_pin, 0, int cpu)
 NOTHING(cc__thread_join, cc__thread *t)
 NOTHING(cc__thread_set_name, const char *name)
 NOTHING(cc__thread_ends, void)

@@ -86,6 +86,11 @@ void cc__inject_push(struct cc__inject *q, struct cc__task *t) { /* by who share
     }
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
+int cc__thread_pin(int cpu) {
+    (void)cpu;
+    mc_assert(!"cc__thread_pin");
+    return 0;
+}
 UNUSED(cc__inject_push_batch, struct cc__inject *q, struct cc__tasks batch, size_t count)
 UNUSED(cc__inject_push_new, struct cc__inject *q, struct cc__task *const *many, size_t n)
 UNUSED(cc__inbox_push, struct cc__task *_Atomic *box, struct cc__task *t)

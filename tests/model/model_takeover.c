@@ -203,6 +203,7 @@ EMPTY(unsigned, cc__grow, 0, struct cc__runtime *runtime, unsigned count, const 
 EMPTY(enum cc__thread_state, cc__thread_state, CC__THREAD_RUNNING, int id)
 EMPTY(int, cc__thread_id, 7, void)
 EMPTY(int, cc__fiber_attach, -ENOMEM, struct cc__fiber **current)
+EMPTY(int, cc__thread_pin, 0, int cpu)
 NOTHING(cc__grow_express, struct cc__runtime *runtime)
 NOTHING(cc__grow_clear, struct cc__worker *w)
 NOTHING(cc__grow_retired, struct cc__worker *w)

@@ -50,6 +50,9 @@ void cc__inject_push(struct cc__inject *q, struct cc__task *t) {
     (void)q;
     push(t);
 }
+void cc__inject_push_many(struct cc__inject *q, int lane, struct cc__task *const *tasks, size_t n) {
+    (void)q, (void)lane, (void)tasks, (void)n;
+}
 void cc__inject_push_batch(struct cc__inject *q, struct cc__tasks batch, size_t count) {
     (void)q, (void)count;
     push(batch.first);

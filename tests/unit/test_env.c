@@ -57,11 +57,11 @@ static int child(const char *what) {
     }
     if (cc_runtime_create(&rt, &attr) != 0) return 2;
     printf("workers=%u stats=%d verbose=%d join=%d wake=%d inbox=%d sysmon=%d monitor=%d park=%d stall=%d deadlock=%d "
-           "deadlock_runtime=%d inbox_dump=%d chan=%d chan_more=%d no_lockfree=%d io=%d abort=%d\n",
+           "deadlock_runtime=%d inbox_dump=%d chan=%d chan_more=%d no_lockfree=%d io=%d pin=%d abort=%d\n",
            cc_runtime_workers(rt), cc__env.fiber_stats, cc__env.verbose, cc__env.debug_join, cc__env.debug_wake,
            cc__env.debug_inbox, cc__env.debug_sysmon, cc__env.sysmon, cc__env.park_debug, cc__env.debug_stall,
            cc__env.debug_deadlock, cc__env.debug_deadlock_runtime, cc__env.debug_inbox_dump, cc__env.chan_debug,
-           cc__env.chan_debug_verbose, cc__env.chan_no_lockfree, cc__env.io, cc__env.deadlock_abort);
+           cc__env.chan_debug_verbose, cc__env.chan_no_lockfree, cc__env.io, cc__env.pin, cc__env.deadlock_abort);
     fflush(stdout);
     int rc = strcmp(what, "channels") == 0 ? channels() : 0;
     rc += cc_runtime_spawn(rt, &t, &(cc_task_attr){.name = "first"}, yields, NULL);
@@ -242,6 +242,33 @@ static void io_is_one_of_three(void **state) {
     must_say(", by default");
 }
 
+/* This program has no hwloc: a strategy is understood, and cannot be had. */
+static void pinning_is_a_word(void **state) {
+    (void)state;
+    const char *const words[] = {"off", "linear", "avoid-smt", "tiered"};
+    for (size_t i = 0; i < TEST_COUNT_OF(words); i++) {
+        char set[64], field[32], told[128];
+        snprintf(set, sizeof set, "CC_PIN=%s", words[i]);
+        snprintf(field, sizeof field, " pin=%d ", (int)i + CC_PIN_OFF);
+        snprintf(told, sizeof told, "ccrt: CC_PIN=\"%s\" is ignored: this program has no hwloc, ", words[i]);
+        run("two", set);
+        must_say(field);
+        assert_int_equal(lines_with("ignored"), i > 0);
+        if (i > 0) must_say(told);
+    }
+    const char *const bad[] = {"1", "Linear", "tiered,", "on"};
+    for (size_t i = 0; i < TEST_COUNT_OF(bad); i++) {
+        char set[64], told[128];
+        snprintf(set, sizeof set, "CC_PIN=%s", bad[i]);
+        snprintf(told, sizeof told, "ccrt: CC_PIN=\"%s\" is ignored: it is to be off, linear, avoid-smt or tiered\n",
+                 bad[i]);
+        run("two", set);
+        must_say(told);
+        must_say(" pin=0 ");
+        assert_int_equal(lines_with("ignored"), 1);
+    }
+}
+
 static void long_and_odd_values_are_shown_as_far_as_they_can_be(void **state) {
     (void)state;
     run("two", "CC_VERBOSE=\033[31m_and_more_than_forty_characters_of_this_and_that");
@@ -263,6 +290,7 @@ static void verbose_says_what_it_starts_with(void **state) {
     must_say("workers  2, by the program (affinity: ");
     must_say("stacks   192 KiB, guards of 64 KiB by ");
     must_say("queues   256 slots a worker, 4096 global; spawns local\n");
+    must_say("cpus     workers are not bound to any\n");
     must_say("switch   ");
     must_say("timers   ");
     run("one", "CC_VERBOSE=1 CC_WORKERS=3");
@@ -344,18 +372,15 @@ static void the_document_has_all(void **state) {
     assert_true(n > 0);
     size_t rows = 0;
     for (const char *at = text; (at = strstr(at, "\n| `CC_")) != NULL; at++) rows++;
-    for (size_t i = 0; i < TEST_COUNT_OF(flags) + 3; i++) {
+    static const char *const others[] = {"CC_WORKERS", "CC_TRACE", "CC_IO", "CC_PIN"};
+    const size_t n_others = TEST_COUNT_OF(others);
+    for (size_t i = 0; i < TEST_COUNT_OF(flags) + n_others; i++) {
         char row[64];
-        size_t f = i - 3;
-        snprintf(row, sizeof row, "\n| `%s`",
-                 i == 0   ? "CC_WORKERS"
-                 : i == 1 ? "CC_TRACE"
-                 : i == 2 ? "CC_IO"
-                          : flags[f].variable);
+        snprintf(row, sizeof row, "\n| `%s`", i < n_others ? others[i] : flags[i - n_others].variable);
         if (strstr(text, row) == NULL) print_message("not in the document: %s\n", row);
         assert_non_null(strstr(text, row));
     }
-    assert_int_equal(rows, TEST_COUNT_OF(flags) + 3);
+    assert_int_equal(rows, TEST_COUNT_OF(flags) + n_others);
 }
 
 int main(int argc, char **argv) {
@@ -365,6 +390,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(flags_are_one_or_zero),
         cmocka_unit_test(workers_are_a_number_in_range),
         cmocka_unit_test(io_is_one_of_three),
+        cmocka_unit_test(pinning_is_a_word),
         cmocka_unit_test(long_and_odd_values_are_shown_as_far_as_they_can_be),
         cmocka_unit_test(read_once),
         cmocka_unit_test(verbose_says_what_it_starts_with),

@@ -106,6 +106,33 @@ static void shrinking_keeps_the_warmest(void **state) {
     assert_int_equal(cc__stack_stats().in_use, 0);
 }
 
+/* One that ends far away goes back to where it was made, and is found there. */
+static void stacks_go_home(void **state) {
+    (void)state;
+    struct cc__stack_cache near = {.home = cc__stack_home(1, false)}, far = {.home = cc__stack_home(2, false)};
+    assert_int_equal(cc__stack_home(0, false), 0);
+    for (unsigned node = 0; node < 100; node++) {
+        assert_in_range(cc__stack_home(node, false), node == 0 ? 0 : 1, CC__STACK_NODES - 1);
+        assert_in_range(cc__stack_home(node, true), CC__STACK_NODES, CC__STACK_HOMES - 1);
+    }
+    struct cc__stack *a = get(&near, default_bytes), *b = get(&far, default_bytes);
+    assert_true(cc__stack_lives(a, &near) && cc__stack_lives(b, &far));
+    assert_false(cc__stack_lives(a, &far) || cc__stack_lives(b, &near));
+    use(a);
+    cc__stack_put(&far, a);
+    struct cc__stack *c = get(&far, default_bytes);
+    assert_ptr_not_equal(c, a);                                                      /* it is not there */
+    struct cc__stack *d = get(&near, default_bytes), *e = get(&near, default_bytes); /* it came with another */
+    assert_true(d == a || e == a);
+    cc__stack_put(&near, d);
+    cc__stack_put(&near, e);
+    cc__stack_put(&near, b);
+    cc__stack_put(&far, c);
+    cc__stack_cache_shrink(&near, 0);
+    cc__stack_cache_shrink(&far, 0);
+    assert_int_equal(cc__stack_stats().in_use, 0);
+}
+
 struct touch {
     char *at;
 };
@@ -134,6 +161,42 @@ static void guard_is_below_every_stack(void **state) {
     }
     for (int i = 0; i < COUNT; i++) cc__stack_put(&cache, s[i]);
     cc__stack_cache_shrink(&cache, 0);
+}
+
+/* In huge pages: small ones lie side by side without guards; large ones are on boundaries, with guards. All of either
+ * is usable and goes back. */
+static void stacks_in_huge_pages(void **state) {
+    (void)state;
+    size_t huge = cc__vm_huge_bytes();
+    if (huge == 0) skip();
+    struct cc__stack_cache cache = {.home = cc__stack_home(0, true)};
+    assert_true(cc__stack_guarded(0, 0));
+    assert_false(cc__stack_guarded(cache.home, cc__stack_class(huge - 1) - 1));
+    assert_true(cc__stack_guarded(cache.home, cc__stack_class(huge)));
+    enum { COUNT = 50 };
+    struct cc__stack *s[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        s[i] = get(&cache, default_bytes);
+        s[i]->lo[0] = (char)i;
+        use(s[i]);
+    }
+    bool side_by_side = false;
+    for (int i = 0; i < COUNT; i++) {
+        assert_int_equal(s[i]->lo[0], (char)i);
+        for (int j = 0; j < COUNT; j++) side_by_side |= s[i]->lo + default_bytes == s[j]->lo;
+        cc__stack_put(&cache, s[i]);
+    }
+    assert_true(side_by_side);
+    struct cc__stack *large = get(&cache, huge);
+    assert_int_equal((uintptr_t)large->lo % huge, 0);
+    faults(large->lo - 1);
+    faults(large->lo - CC__STACK_GUARD_BYTES);
+    large->lo[0] = large->lo[cc__stack_bytes(large) - 1] = 1;
+    cc__stack_put(&cache, large);
+    cc__stack_cache_shrink(&cache, 0);
+    cc__stack_trim();
+    assert_int_equal(cc__stack_stats().in_use, 0);
+    assert_int_equal(cc__stack_stats().idle_warm, 0);
 }
 
 /* After use by very many, memory and page tables go back; what a few still use stays. */
@@ -262,5 +325,6 @@ static void out_of_maps_is_a_clear_error(void **state) {
 TEST_MAIN(cmocka_unit_test(classes_cover_all_sizes), cmocka_unit_test(all_classes_are_usable_to_both_ends),
           cmocka_unit_test(last_used_is_first_reused), cmocka_unit_test(a_small_owner_takes_little),
           cmocka_unit_test(shrinking_keeps_the_warmest), cmocka_unit_test(guard_is_below_every_stack),
+          cmocka_unit_test(stacks_go_home), cmocka_unit_test(stacks_in_huge_pages),
           cmocka_unit_test(idle_memory_goes_back), cmocka_unit_test(ended_in_order_needs_no_trimming),
           cmocka_unit_test(threads_share_the_pool), cmocka_unit_test(out_of_maps_is_a_clear_error))
