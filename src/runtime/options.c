@@ -75,7 +75,10 @@ static unsigned bits_for(size_t n) {
     return bits;
 }
 
+/* Once a process is enough. */
 static void tell_missing(const struct cc__options *o) {
+    static _Atomic int told; /* W, R: who makes a runtime */
+    if (cc__xchg_acq_rel(&told, 1) != 0) return;
     char line[200];
     struct cc__text text = cc__text_on(line, sizeof line);
     cc__text_str(&text, "ccrt: io_uring, by ");
