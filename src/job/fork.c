@@ -74,8 +74,7 @@
 #define CC__FORK_PLACES ((size_t)1 << 20)
 #endif
 
-/* priv_at of a record that was forked and is in no deque; priv_state of one that has ended, or that nobody else
- * runs. */
+/* priv_at of a record that was forked and is in no deque; priv_state of one that ended, or that nobody else runs. */
 #define AWAY ((cc_priv_fork **)sizeof(void *))
 static char done_mark, kept_mark;
 #define DONE ((void *)&done_mark)
@@ -502,9 +501,10 @@ static bool ask(struct cc__forks *f) {
     cc__fence_full(); /* [FJ3] who searches was counted before: A1 sees that */
     (void)set_limit(f, CC__FORKS_WANTED);
     int64_t until = cc__choice_now() + cc__choice_spin_ns();
-    while (!cc__forks_shared(f) && cc__forks_any(f)) {
+    for (int turn = 1; !cc__forks_shared(f) && cc__forks_any(f); turn++) {
         if (cc__choice_now() >= until) return true;
         for (int i = 0; i < 8; i++) cc__cpu_relax();
+        if (turn % 8 == 0) cc__thread_yield(); /* the owner may be waiting for this cpu */
     }
     return false;
 }

@@ -12,7 +12,7 @@
 #include "choice.h"
 #include "events.h"
 
-enum { ROUNDS = 4, SPIN_PAUSES = 8 };
+enum { ROUNDS = 4, SPIN_PAUSES = 8, SPIN_TURNS = 8 };
 
 /* What is in a slot that its owner leaves alone: the owner runs something long. Or NULL. The slot is not looked at in
  * between: each look would cost its owner a cache miss. */
@@ -164,14 +164,15 @@ bool cc__steal_anything(struct cc__worker *w) {
     return count > 1 && cc__forks_hungry(w);
 }
 
-/* Look on for a while before sleeping, without system calls: waking a thread costs its waker microseconds. Only one
- * worker does so at a time, and none of a higher tier. */
+/* Look on for a while before sleeping: waking a thread costs its waker microseconds. Only one worker does so at a time,
+ * none of a higher tier, and lets others have the cpu: who is to publish something may be waiting for it. */
 bool cc__steal_spin(struct cc__worker *w) {
     struct cc__runtime *rt = w->runtime;
     if (cc__load_relaxed(&rt->searching) != 1 || cc__worker_count(rt) == 1 || w->tier > 0) return false;
     if (!rt->no_stealing) cc__forks_want(w);
     int64_t until = cc__choice_now() + cc__choice_spin_ns();
-    while (cc__choice_now() < until) {
+    for (unsigned turn = 0; cc__choice_now() < until; turn++) {
+        if (turn % SPIN_TURNS == 0) cc__thread_yield();
         for (int i = 0; i < SPIN_PAUSES; i++) cc__cpu_relax();
         if (any_queued(w)) return true;
         if (cc__load_relaxed(&rt->stopping) != 0) return false;

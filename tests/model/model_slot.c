@@ -106,6 +106,7 @@ UNUSED(cc__tasks_append, struct cc__tasks *list, struct cc__task *t)
 UNUSED(cc__inject_push_many, struct cc__inject *q, int lane, struct cc__task *const *many, size_t n)
 UNUSED(cc__grow_retired, struct cc__worker *w)
 UNUSED(cc__thread_ends, void)
+UNUSED(cc__thread_yield, void)
 bool cc__grow_pick(struct cc__worker *w, struct cc__task **t) {
     return false;
 }
