@@ -188,6 +188,7 @@ struct cc__worker {
     struct cc__poll_event events[CC__REACTOR_EVENTS]; /* what it got there, */
     int event_count;                                  /* and has not looked at yet */
     unsigned poll_owed, poll_step; /* short sleeps before it may look on again; and after the next failure */
+    unsigned poll_passed;          /* looks in a row that left its reactor alone */
 
     /* What others touch, each on lines of its own. */
     struct cc__task *_Atomic lifo __attribute__((aligned(CC__FALSE_SHARING))); /* W: owner; thieves by CAS. [RQ3] */
@@ -288,6 +289,10 @@ uint32_t cc__runq_take_half(struct cc__runq *victim, struct cc__task **got);
 /* The same; returns one to run and puts the rest into q, one of w's. */
 struct cc__task *cc__runq_steal(struct cc__worker *w, struct cc__runq *q, struct cc__runq *victim);
 bool cc__runq_empty(struct cc__runq *q);
+/* For its owner; what thieves take at this moment may be counted. */
+static inline uint32_t cc__runq_length(const struct cc__runq *q) {
+    return cc__load_relaxed(&q->tail) - cc__load_relaxed(&q->head);
+}
 
 /* mpmc.c */
 void cc__mpmc_init(struct cc__mpmc *q, struct cc__mpmc_cell *zeroed, unsigned bits);

@@ -22,7 +22,14 @@
 #include "../plat/thread.h"
 #include "choice.h"
 
-enum { LOOK_EVERY_MAX = 61, LOOK_CYCLES = 1500000, LIFO_MAX = 3, OTHER_WAY_EVERY = 8, THROUGH_MAX = 8 };
+enum {
+    LOOK_EVERY_MAX = 61,
+    LOOK_CYCLES = 1500000,
+    LIFO_MAX = 3,
+    OTHER_WAY_EVERY = 8,
+    THROUGH_MAX = 8,
+    POLL_PASSES_MAX = 1
+};
 
 bool cc__worker_expire(struct cc__timers *s, int64_t *now) {
     int64_t next = cc__load_relaxed(&s->next_ns);
@@ -88,6 +95,16 @@ static uint32_t next_look(uint32_t picks, uint64_t took) {
     return n < 1 ? 1 : n > LOOK_EVERY_MAX ? LOOK_EVERY_MAX : (uint32_t)n;
 }
 
+/* Descriptors, unless what is in the ring is enough until the next look: the kernel keeps its events in order, while a
+ * ring that is filled faster than it is emptied runs over, and who is at the end of that waits for twice as long as the
+ * others. Tasks that keep the ring full for good do not keep descriptors waiting, though. */
+static void look_at_descriptors(struct cc__worker *w) {
+    if (!cc__runq_empty(&w->begun)) cc__idle_notify(w->runtime); /* more than one turn of it: poll.c */
+    if (cc__runq_length(&w->begun) >= LOOK_EVERY_MAX && ++w->poll_passed <= POLL_PASSES_MAX) return;
+    w->poll_passed = 0;
+    cc__poll_look(w);
+}
+
 static CC__COLD struct cc__task *look_around(struct cc__worker *w) {
     uint64_t cycles = cc__choice_cycles();
     int64_t now = 0;
@@ -95,10 +112,7 @@ static CC__COLD struct cc__task *look_around(struct cc__worker *w) {
     w->looked = cycles;
     cc__worker_expire(&w->timers, &now);
     cc__coarse_tell(w->runtime, now);
-    if (CC__UNLIKELY(cc__poll_on(w))) {
-        if (!cc__runq_empty(&w->begun)) cc__idle_notify(w->runtime); /* more than one turn of it: poll.c */
-        cc__poll_look(w);
-    }
+    if (CC__UNLIKELY(cc__poll_on(w))) look_at_descriptors(w);
     open_post(w);
     struct cc__task *t = take_pinned(w);
     return t != NULL ? t : cc__inject_take_batch(&w->runtime->inject, w);
