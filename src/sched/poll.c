@@ -18,7 +18,8 @@
  * Looking on. A worker that has just slept for less than waking it takes looks on for that long before it sleeps again,
  * if it is the one that searches: who sends the next event need not wait for a processor that has gone to sleep. Where
  * that one runs on the same processor it is in vain, and costs both: each time it was, twice as many short sleeps must
- * come before the next try, up to a thousand.
+ * come before the next try, up to a thousand; half as many only after eight times in a row that it was not, since one
+ * in vain costs more than one that is not wins.
  *
  * Rejected: one reactor for all (each wait of one worker disturbs the others: 2.2 us a message); waking a worker for
  * each task that is ready (docs/decisions/0012-reactor.md).
@@ -31,7 +32,7 @@
 #include "claims.h"
 #include "events.h"
 
-enum { SHORT_SLEEPS_MAX = 1023 };
+enum { SHORT_SLEEPS_MAX = 1023, WINS_PER_STEP = 8 };
 
 /* ---- workers ---- */
 
@@ -64,12 +65,13 @@ bool cc__poll_spin(struct cc__worker *w) {
     int64_t until = cc__choice_now() + cc__choice_spin_ns();
     do {
         if (cc__poll_look(w)) {
-            w->poll_step /= 2;
+            if (++w->poll_won % WINS_PER_STEP == 0) w->poll_step /= 2;
             return true;
         }
         if (cc__steal_queued(rt)) return true;
         if (cc__load_relaxed(&rt->stopping) != 0) return false;
     } while (cc__choice_now() < until);
+    w->poll_won = 0;
     if (w->poll_step < SHORT_SLEEPS_MAX) w->poll_step = w->poll_step * 2 + 1;
     w->poll_owed = w->poll_step;
     return false;

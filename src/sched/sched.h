@@ -188,6 +188,7 @@ struct cc__worker {
     struct cc__poll_event events[CC__REACTOR_EVENTS]; /* what it got there, */
     int event_count;                                  /* and has not looked at yet */
     unsigned poll_owed, poll_step; /* short sleeps before it may look on again; and after the next failure */
+    unsigned poll_won;             /* times in a row that looking on was not in vain */
     unsigned poll_passed;          /* looks in a row that left its reactor alone */
 
     /* What others touch, each on lines of its own. */
