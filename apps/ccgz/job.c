@@ -84,8 +84,9 @@ static void advance(struct iovec **v, int *count, size_t bytes) {
 }
 
 /* All of some buffers, by plain calls on a thread for that. Not by cc_readv() and cc_writev(): a pipe that a task waits
- * for is watched by one worker, and every worker here computes for milliseconds at a time without looking. Input by a
- * pipe took twice as long so, as the other workers ran dry meanwhile. A thread that returns wakes whoever is idle. */
+ * for is watched by one worker, and every worker here computes for milliseconds at a time without looking, while others
+ * may run dry. Tried so on a busy machine, the best of 9 runs with input by a pipe took twice as long, though not the
+ * median. A thread that returns wakes whoever is idle. */
 struct transfer {
     ssize_t (*call)(int fd, const struct iovec *v, int count); /* readv() or writev() */
     int fd;
