@@ -21,7 +21,9 @@ passed=0 skipped=0
 # Build $program from a source, with a compiler and a sanitizer, against the shared or static library.
 build() {
     local compiler=$1 sanitizer=$2 kind=$3 source=$4
-    local -a library=("$libdir/libccrt.a" -pthread)
+    local -a library
+    read -ra library <<<"$(PKG_CONFIG_PATH=$libdir/pkgconfig pkg-config --static --libs ccrt)"
+    library=("${library[@]/#-lccrt/$libdir/libccrt.a}")
     [ "$kind" = static ] || library=(-L"$libdir" -lccrt "-Wl,-rpath,$libdir" -pthread)
     case $source in *.cpp) compiler=${compiler/gcc/g++} compiler=${compiler/clang/clang++} ;; esac
     program=$work/$compiler-$sanitizer-$kind-$(basename "${source%.*}")
