@@ -387,6 +387,13 @@ static const char *notified(int rc) {
 
 enum direction { SEND, RECV };
 
+/* With the lock: whether it evidently has to wait, as most have that come here; without looking at what is rare. */
+static inline bool must_wait(const cc_chan *c, enum direction d) {
+    if (cc__load_relaxed(&c->closed) != 0 || c->closer != NULL || cc__chan_len(c) != (d == SEND ? c->capacity : 0))
+        return false;
+    return d == SEND ? c->rx.first == NULL && c->overflow == CC_OVERFLOW_BLOCK : c->tx.first == NULL;
+}
+
 /* It need not wait, or must not. */
 static inline int chan_through(cc_chan *c, enum direction d, int rc, struct cc__meet *m) {
     size_t bytes = c->elem_bytes;
@@ -401,7 +408,7 @@ static inline int chan_through(cc_chan *c, enum direction d, int rc, struct cc__
 
 /* The slow path of both: it begins a wait, so that the lock that it takes anyway is the fence between that and the
  * look whether it is cancelled; and then need not wait, perhaps. */
-static inline __attribute__((always_inline)) int chan_slow(cc_chan *c, enum direction d, void *elem) {
+static inline __attribute__((always_inline)) int chan_slow(cc_chan *c, enum direction d, void *elem, bool told) {
     struct cc__task *self = cc__self_here();
     if (CC__UNLIKELY(self == NULL)) return -ENOMEM;
     for (;;) {
@@ -410,18 +417,23 @@ static inline __attribute__((always_inline)) int chan_slow(cc_chan *c, enum dire
         cc__wait_begin(&w, self, CC__BY_CANCEL, c, d == SEND ? "send" : "receive");
         w.value = elem;
         cc__fence_before_lock(); /* [CN1] W3, see sched/cancel.c */
-        cc__chan_lock(c);
-        int rc = d == SEND ? cc__chan_send_locked(c, elem, &m) : cc__chan_recv_locked(c, elem, &m);
-        if (CC__UNLIKELY(c->closer != NULL) && rc == -EAGAIN && d == RECV && is_inside(c, self) && only_waits(c, self))
-            rc = -EDEADLK;
-        if (rc != -EAGAIN) return chan_through(c, d, rc, &m);
+        told ? cc__waitlist_lock(&c->rx) : cc__waitlist_lock_untold(&c->rx);
+        cc__chan_freeze(c);
+        int rc = -EAGAIN;
+        if (CC__UNLIKELY(!must_wait(c, d))) {
+            rc = d == SEND ? cc__chan_send_locked(c, elem, &m) : cc__chan_recv_locked(c, elem, &m);
+            if (c->closer != NULL && rc == -EAGAIN && d == RECV && is_inside(c, self) && only_waits(c, self))
+                rc = -EDEADLK;
+            if (rc != -EAGAIN) return chan_through(c, d, rc, &m);
+        }
         struct cc__waitlist *list = d == SEND ? &c->tx : &c->rx;
         cc__chan_append(c, list, &w);
-        cc__waitlist_unlock(&c->rx);
-        if (CC__TRACING(CC__LOG_CHAN))
+        told ? cc__waitlist_unlock(&c->rx) : cc__waitlist_unlock_untold(&c->rx);
+        if (told && CC__TRACING(CC__LOG_CHAN))
             cc__event_chan(d == SEND ? "waits to send to" : "waits to receive from", c, NULL, NULL);
         rc = cc__wait_cancellable_here(&w, CC__NEVER, true);
-        if (CC__TRACING(CC__LOG_CHAN)) cc__event_chan(d == SEND ? "sends to" : "receives from", c, NULL, notified(rc));
+        if (told && CC__TRACING(CC__LOG_CHAN))
+            cc__event_chan(d == SEND ? "sends to" : "receives from", c, NULL, notified(rc));
         if (CC__LIKELY(rc == 0)) return 0;
         if (rc == -EPIPE) return (int)w.tag;
         cc__chan_leave(c, list, &w);
@@ -433,30 +445,38 @@ static inline __attribute__((always_inline)) int chan_slow(cc_chan *c, enum dire
  * if there was. */
 static inline __attribute__((always_inline)) bool chan_met(cc_chan *c, enum direction d, void *elem) {
     struct cc__waitlist *list = d == SEND ? &c->rx : &c->tx;
-    if (cc__load_relaxed(&list->mark) == 0 || CC__TRACING(CC__LOG_CHAN_MORE)) return false;
+    if (cc__load_relaxed(&list->mark) == 0) return false;
     size_t bytes = c->elem_bytes;
-    cc__waitlist_lock(&c->rx);
+    cc__waitlist_lock_untold(&c->rx);
     struct cc__wait *w = list->first; /* if there is one, it is frozen, and not closed */
     if (CC__UNLIKELY(w == NULL || !cc__wait_claim(w))) {
-        cc__waitlist_unlock(&c->rx);
+        cc__waitlist_unlock_untold(&c->rx);
         return false;
     }
     cc__waitlist_remove(list, w);
     note_list(list);
     if (!c->always) cc__chan_thaw(c);
-    cc__waitlist_unlock(&c->rx);
+    cc__waitlist_unlock_untold(&c->rx);
     cc__elem_copy(d == SEND ? w->value : elem, d == SEND ? elem : w->value, bytes);
     cc__wake_claimed(w, CC__MATCHED);
     cc__run_completed();
     return true;
 }
 
+/* What is told and logged: looked at once. */
+enum { TELL = CC__TELL_WAKES | CC__LOG_CHAN | CC__LOG_CHAN_MORE };
+
+static CC__COLD int slow_and_told(cc_chan *c, enum direction d, void *elem) {
+    return chan_slow(c, d, elem, true);
+}
 static CC__NOINLINE int send_slow(cc_chan *c, const void *elem) {
     void *value = (void *)(uintptr_t)elem; /* it is only read */
-    return chan_met(c, SEND, value) ? 0 : chan_slow(c, SEND, value);
+    if (CC__TRACING(TELL)) return slow_and_told(c, SEND, value);
+    return chan_met(c, SEND, value) ? 0 : chan_slow(c, SEND, value, false);
 }
 static CC__NOINLINE int recv_slow(cc_chan *c, void *elem) {
-    return c->capacity == 0 && chan_met(c, RECV, elem) ? 0 : chan_slow(c, RECV, elem);
+    if (CC__TRACING(TELL)) return slow_and_told(c, RECV, elem);
+    return c->capacity == 0 && chan_met(c, RECV, elem) ? 0 : chan_slow(c, RECV, elem, false);
 }
 static CC__NOINLINE int try_slow(cc_chan *c, enum direction d, void *elem) {
     struct cc__meet m;

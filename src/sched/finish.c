@@ -77,34 +77,47 @@ void cc__finish_tell(struct cc__worker *w) {
     cc__nursery_children_ended(n, count);
 }
 
-void cc__finish(struct cc__worker *w, struct cc__task *t) {
-    t->fiber = NULL;
-    /* [SD1] release: shutdown that counts this end sees all the task spawned. */
-    cc__store_release(&w->count.ended, cc__load_relaxed(&w->count.ended) + 1);
-    if (t->no_handle) {
-        cc__state_finish(t);
-        if (t->counts_out)
-            end_child(w, t);
-        else
-            cc__record_free(t);
-        return;
-    }
-    cc__waitlist_lock(&t->joiners);
+/* The end of one that somebody has a handle of. */
+static inline __attribute__((always_inline)) void end_held(struct cc__worker *w, struct cc__task *t, bool told) {
+    told ? cc__waitlist_lock(&t->joiners) : cc__waitlist_lock_untold(&t->joiners);
     cc__state_finish(t);
     struct cc__wait *j = t->joiners.first;
     bool released = cc__load_relaxed(&t->joiners.mark) != 0;
     if (j == NULL) {
-        cc__waitlist_unlock(&t->joiners);
+        told ? cc__waitlist_unlock(&t->joiners) : cc__waitlist_unlock_untold(&t->joiners);
         if (released) cc__record_free(t);
     } else if (released || j->node.next != NULL || cc__wait_contested(j)) {
         end_slowly(t);
     } else { /* T3 */
-        if (CC__TRACING(CC__LOG_JOIN)) cc__event_joined(t, j->task);
+        if (told && CC__TRACING(CC__LOG_JOIN)) cc__event_joined(t, j->task);
         cc__waitlist_remove(&t->joiners, j);
         mark_set(t, CC__RELEASED);
-        cc__waitlist_unlock(&t->joiners);
+        told ? cc__waitlist_unlock(&t->joiners) : cc__waitlist_unlock_untold(&t->joiners);
         cc__wake_next(w, j, CC__MATCHED);
     }
+}
+
+static CC__COLD void end_held_and_told(struct cc__worker *w, struct cc__task *t) {
+    end_held(w, t, true);
+}
+
+static CC__NOINLINE void end_held_quickly(struct cc__worker *w, struct cc__task *t) {
+    end_held(w, t, false);
+}
+
+void cc__finish(struct cc__worker *w, struct cc__task *t) {
+    t->fiber = NULL;
+    /* [SD1] release: shutdown that counts this end sees all the task spawned. */
+    cc__store_release(&w->count.ended, cc__load_relaxed(&w->count.ended) + 1);
+    if (!t->no_handle) {
+        CC__TRACING(CC__EDGES | CC__LOG_JOIN) ? end_held_and_told(w, t) : end_held_quickly(w, t);
+        return;
+    }
+    cc__state_finish(t);
+    if (t->counts_out)
+        end_child(w, t);
+    else
+        cc__record_free(t);
 }
 
 /* ---- joining ---- */
@@ -121,21 +134,32 @@ static enum looked look(cc_task task, uint32_t *mark) {
 }
 
 /* J1, J3: on the list, or the result is taken, or it is stale. */
-static enum looked join_look(cc_task task, struct cc__wait *w, void **result) {
+static inline __attribute__((always_inline)) enum looked join_look_as(cc_task task, struct cc__wait *w, void **result,
+                                                                      bool told) {
     struct cc__task *t = task.priv_record;
     uint32_t mark;
-    cc__waitlist_lock(&t->joiners);
+    told ? cc__waitlist_lock(&t->joiners) : cc__waitlist_lock_untold(&t->joiners);
     enum looked found = look(task, &mark);
-    if (CC__TRACING(CC__LOG_JOIN) && found != STALE) cc__event_join(w->task, t, found == LIVE); /* neither can go */
+    if (told && CC__TRACING(CC__LOG_JOIN) && found != STALE)
+        cc__event_join(w->task, t, found == LIVE); /* neither can go */
     if (found == LIVE) cc__waitlist_append(&t->joiners, w);
     if (found == ENDED) {
         mark_set(t, mark | CC__RELEASED);
         if (result != NULL) *result = t->value;
     }
-    cc__waitlist_unlock(&t->joiners);
+    told ? cc__waitlist_unlock(&t->joiners) : cc__waitlist_unlock_untold(&t->joiners);
     if (found == ENDED && mark == 0) cc__record_free(t);
     if (found == ENDED) cc__run_operation();
     return found;
+}
+
+static CC__COLD enum looked join_look_told(cc_task task, struct cc__wait *w, void **result) {
+    return join_look_as(task, w, result, true);
+}
+
+static enum looked join_look(cc_task task, struct cc__wait *w, void **result) {
+    if (CC__TRACING(CC__EDGES | CC__LOG_JOIN)) return join_look_told(task, w, result);
+    return join_look_as(task, w, result, false);
 }
 
 int cc__join_poll(cc_task task, struct cc__wait *w, void **result) {

@@ -108,8 +108,7 @@ static bool give_away(struct cc__worker *w) {
     struct cc__task *next = w->next;
     w->next = NULL;
     if (next != NULL) cc__inject_push(inject, next);
-    struct cc__task *t = cc__load_relaxed(&w->lifo);
-    if (t != NULL) t = cc__xchg_acq_rel(&w->lifo, NULL); /* [RQ3] acquire: a thief may have been quicker; then NULL */
+    struct cc__task *t = cc__slot_take(w);
     if (t != NULL) cc__inject_push(inject, t);
     bool begun = give_ring(w, &w->begun, CC__LANE_BEGUN), fresh = give_ring(w, &w->fresh, CC_PRIORITY_NORMAL);
     bool jobs = false;

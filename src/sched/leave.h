@@ -15,16 +15,57 @@
 #include "../trace/edges.h"
 #include "sched.h"
 
+/* cc__worker_pick() where that is what is in the slot, as it mostly is for one that waits. */
+static inline struct cc__task *cc__worker_pick_here(struct cc__worker *w) {
+    if (CC__LIKELY(w->until_look > 1 && w->lifo_streak < CC__LIFO_MAX && w->next == NULL) &&
+        CC__LIKELY(cc__load_relaxed(&w->runtime->inject.high) == 0)) {
+        struct cc__task *t = cc__slot_take(w);
+        if (CC__LIKELY(t != NULL)) {
+            w->until_look--;
+            w->lifo_streak++;
+            cc__store_relaxed(&w->tick, cc__load_relaxed(&w->tick) + 1);
+            return t;
+        }
+    }
+    return cc__worker_pick(w);
+}
+
+/* cc__run_next_fiber() for one that has been begun, as most have. */
+static inline struct cc__fiber *cc__run_next_here(struct cc__worker *w, struct cc__task *next) {
+    if (CC__UNLIKELY(next == NULL || next->fiber == NULL)) return cc__run_next_fiber(w, next);
+    cc__store_relaxed(&w->current, next);
+    w->budget = CC__BUDGET;
+    return next->fiber;
+}
+
+/* What is left to do for one that was left to park; and cc__run_arrive() where that is it. */
+static inline void cc__run_parked(struct cc__worker *w) {
+    struct cc__task *t = w->left_task;
+    cc__count(&w->count.parked);
+    if (!cc__state_park(t)) cc__ready(t);
+}
+static inline void cc__run_arrive_here(struct cc__worker *w) {
+#if CC__INLINE_HOT
+    if (CC__LIKELY(w->left == CC__LEFT_PARKING)) {
+        w->left = CC__LEFT_NOTHING;
+        cc__run_parked(w);
+        return;
+    }
+#endif
+    cc__run_arrive(w);
+}
+
 /* Leave the running task; returns when it runs again, perhaps on another worker. waits_for: see fiber.h. */
-static inline void cc__run_leave(struct cc__worker *w, enum cc__left left, uintptr_t waits_for) {
+static inline __attribute__((always_inline)) void cc__run_leave(struct cc__worker *w, enum cc__left left,
+                                                                uintptr_t waits_for) {
     cc__waitlist_none_held("PARK-UNDER-LOCK");
     if (CC__UNLIKELY(w->over != NULL)) cc__finish_tell(w);
     if (CC__UNLIKELY(cc__forks_own_any(&w->forks))) cc__forks_flush(w);
     struct cc__task *self = cc__load_relaxed(&w->current), *next;
     CC_ASSERT(self->stack_class != CC__STACKLESS && "a poll function waits");
-    next = cc__worker_pick(w);
+    next = cc__worker_pick_here(w);
     if (next == NULL && left == CC__LEFT_YIELDING && !w->retiring) return; /* nobody else wants to run */
-    struct cc__fiber *from = cc__fiber_current(), *to = cc__run_next_fiber(w, next);
+    struct cc__fiber *from = cc__fiber_current(), *to = cc__run_next_here(w, next);
     self->fiber = from;
     if (left == CC__LEFT_PARKING) {
         from->waits_for = waits_for;
@@ -33,11 +74,11 @@ static inline void cc__run_leave(struct cc__worker *w, enum cc__left left, uintp
     w->left = left;
     w->left_task = self;
     if (cc__fiber_switch(from, to)) cc__run_switched(cc__worker_current());
-    cc__run_arrive(cc__worker_current());
+    cc__run_arrive_here(cc__worker_current());
 }
 
 /* Wait for an unpark, or for nothing. */
-static inline void cc__park(struct cc__task *self, uintptr_t waits_for) {
+static inline __attribute__((always_inline)) void cc__park(struct cc__task *self, uintptr_t waits_for) {
     if (cc__state_take_note(self)) {
         CC__EDGE_ACQUIRE(self); /* else it is told when it is resumed */
         return;

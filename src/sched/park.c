@@ -91,10 +91,10 @@ void cc__thread_park(struct cc__task *self, int64_t deadline_ns, uintptr_t waits
     CC__EDGE_ACQUIRE(self);
 }
 
-/* Unpark; a task goes to *next if that is not NULL. */
-static inline void unpark(struct cc__task *t, uint32_t generation, struct cc__task **next) {
+/* Unpark; a task goes to *next if that is not NULL. tell: it was not looked yet whether anybody is to be told. */
+static inline void unpark(struct cc__task *t, uint32_t generation, struct cc__task **next, bool tell) {
     enum cc__unparked how = cc__state_unpark(t, generation);
-    if (CC__TRACING(CC__TRACE_UNPARK | CC__LOG_WAKE)) cc__event_unparked(t, how);
+    if (tell && CC__TRACING(CC__TRACE_UNPARK | CC__LOG_WAKE)) cc__event_unparked(t, how);
     switch (how) {
     case CC__UNPARK_QUEUE:
         if (next != NULL)
@@ -110,7 +110,7 @@ static inline void unpark(struct cc__task *t, uint32_t generation, struct cc__ta
 
 void cc__unpark(struct cc__task *t, uint32_t generation) {
     CC__EDGE_RELEASE(t);
-    unpark(t, generation, NULL);
+    unpark(t, generation, NULL, true);
 }
 
 /* A future may be freed once it knows that its wait is decided, a task's record never: so it is held as by one of its
@@ -121,24 +121,37 @@ static inline bool hold(struct cc__task *t) {
     return true;
 }
 
-/* Settle a claimed wait, and unpark: as unpark(). */
-static inline void wake_claimed(struct cc__wait *node, enum cc__outcome outcome, struct cc__task **next) {
+/* Settle a claimed wait, and unpark: as unpark(). quick: it is a task's or thread's, and nobody is to be told. */
+static inline __attribute__((always_inline)) void wake_claimed(struct cc__wait *node, enum cc__outcome outcome,
+                                                               struct cc__task **next, bool quick) {
     struct cc__task *t = node->task; /* the node is gone as soon as its wait is settled */
     uint32_t generation = cc__task_generation(cc__load_relaxed(&t->control));
-    bool held = hold(t);
+    bool held = !quick && hold(t);
+    if (!quick) CC__EDGE_RELEASE(t);
     cc__wait_settle(node, outcome);
-    unpark(t, generation, next);
-    if (CC__UNLIKELY(held)) cc__future_let_go(t);
+    unpark(t, generation, next, !quick);
+    if (held) cc__future_let_go(t);
+}
+
+static inline bool is_quick(const struct cc__task *t) {
+    return t->stack_class != CC__STACKLESS && !CC__TRACING(CC__TELL_WAKES);
+}
+
+static CC__COLD void wake_slowly(struct cc__wait *node, enum cc__outcome outcome, struct cc__task **next) {
+    wake_claimed(node, outcome, next, false);
 }
 
 void cc__wake_claimed(struct cc__wait *node, enum cc__outcome outcome) {
-    wake_claimed(node, outcome, NULL);
+    if (CC__LIKELY(is_quick(node->task)))
+        wake_claimed(node, outcome, NULL, true);
+    else
+        wake_slowly(node, outcome, NULL);
 }
 
 void cc__claims_wake(const struct cc__claims *c) {
     for (struct cc__wait *w = c->first, *next; w != NULL; w = next) {
         next = cc__wait_of(w->node.next); /* it is gone as soon as it is settled */
-        wake_claimed(w, (enum cc__outcome)w->outcome, NULL);
+        cc__wake_claimed(w, (enum cc__outcome)w->outcome);
     }
 }
 
@@ -147,7 +160,7 @@ void cc__claims_wake_here(const struct cc__claims *c, struct cc__worker *w) {
         next = cc__wait_of(node->node.next);
         struct cc__task *ready = NULL, *t = node->task;
         bool here = t->runtime == w->runtime && cc__ready_is_plain(t) && !w->spills;
-        wake_claimed(node, (enum cc__outcome)node->outcome, here ? &ready : NULL);
+        wake_claimed(node, (enum cc__outcome)node->outcome, here ? &ready : NULL, is_quick(t));
         if (ready == NULL) continue;
         cc__count(&w->count.woken);
         cc__ready_taken(w, ready);
@@ -155,11 +168,12 @@ void cc__claims_wake_here(const struct cc__claims *c, struct cc__worker *w) {
 }
 
 void cc__wake_next(struct cc__worker *w, struct cc__wait *node, enum cc__outcome outcome) {
-    struct cc__task *t = node->task; /* all that is needed of it is read before its wait is decided */
-    uint32_t generation = cc__task_generation(cc__load_relaxed(&t->control));
+    const struct cc__task *t = node->task; /* no future's */
     bool here = t->runtime == w->runtime && cc__ready_is_plain(t) && w->next == NULL;
-    cc__wait_decide(t, node->epoch, outcome);
-    unpark(t, generation, here ? &w->next : NULL);
+    if (CC__TRACING(CC__TELL_WAKES))
+        wake_slowly(node, outcome, here ? &w->next : NULL);
+    else
+        wake_claimed(node, outcome, here ? &w->next : NULL, true);
 }
 
 void cc__wake_first(struct cc__waitlist *l, enum cc__outcome outcome) {
@@ -169,8 +183,10 @@ void cc__wake_first(struct cc__waitlist *l, enum cc__outcome outcome) {
     bool held = hold(waiter);
     if (!w->one_of)
         cc__wait_decide(waiter, w->epoch, outcome);
-    else if (cc__wait_claim(w))
+    else if (cc__wait_claim(w)) {
+        CC__EDGE_RELEASE(waiter);
         cc__wait_settle(w, outcome);
+    }
     cc__waitlist_unlock(l);
     cc__unpark(waiter, generation);
     if (CC__UNLIKELY(held)) cc__future_let_go(waiter);

@@ -59,15 +59,15 @@ static CC__COLD void enqueue_elsewhere(struct cc__worker *here, struct cc__task 
 }
 
 /* Queue it here. True: there is more work than this worker runs next. */
-static bool enqueue(struct cc__worker *w, struct cc__task *t) {
+static inline bool enqueue(struct cc__worker *w, struct cc__task *t) {
     struct cc__task *before = cc__load_relaxed(&w->lifo);
     /* [RQ3] release: whoever takes it from the slot sees the task. An empty slot is filled by its owner alone. */
     if (before == NULL)
         cc__store_release(&w->lifo, t);
     else
         before = cc__xchg_acq_rel(&w->lifo, t); /* [RQ3] */
-    if (before != NULL) cc__runq_push(w, ring_for(w, before), before);
-    return before != NULL || !cc__runq_empty(&w->begun) || !cc__runq_empty(&w->fresh);
+    if (CC__UNLIKELY(before != NULL)) cc__runq_push(w, ring_for(w, before), before);
+    return before != NULL || cc__runq_length(&w->begun) != 0 || cc__runq_length(&w->fresh) != 0;
 }
 
 static bool stays_here(const struct cc__worker *w, const struct cc__task *t) {
@@ -76,14 +76,16 @@ static bool stays_here(const struct cc__worker *w, const struct cc__task *t) {
 
 void cc__ready(struct cc__task *t) {
     struct cc__worker *w = cc__worker_current();
-    if (w != NULL)
-        cc__count(&w->count.woken);
-    else
-        cc__add_relaxed(&t->runtime->woken, 1);
-    if (CC__UNLIKELY(!stays_here(w, t) || w->spills))
+    if (CC__UNLIKELY(!stays_here(w, t) || w->spills)) {
+        if (w != NULL)
+            cc__count(&w->count.woken);
+        else
+            cc__add_relaxed(&t->runtime->woken, 1);
         enqueue_elsewhere(w, t);
-    else if (enqueue(w, t))
-        cc__idle_notify(w->runtime);
+        return;
+    }
+    cc__count(&w->count.woken);
+    if (enqueue(w, t)) cc__idle_notify(w->runtime);
 }
 
 /* Spread: to the next worker's post. */

@@ -18,7 +18,7 @@
 #include "events.h"
 #include "leave.h"
 
-enum { IDLE_FIBERS_MAX = 64, BUDGET = 128 };
+enum { IDLE_FIBERS_MAX = 64 };
 
 static void fiber_main(void *arg);
 
@@ -69,8 +69,12 @@ static void begin_on(struct cc__fiber *f, struct cc__task *t) {
     cc__fiber_describe(f, t->serial, cc__task_label(t));
 }
 
-void cc__run_switched(struct cc__worker *w) {
+static inline void switched(struct cc__worker *w) {
     if (CC__TRACING(CC__TRACE_SWITCH | CC__EDGES)) cc__event_switch(w);
+}
+
+void cc__run_switched(struct cc__worker *w) {
+    switched(w);
 }
 
 void cc__run_arrive(struct cc__worker *w) {
@@ -78,10 +82,7 @@ void cc__run_arrive(struct cc__worker *w) {
     w->left = CC__LEFT_NOTHING;
     switch (left) {
     case CC__LEFT_NOTHING: break;
-    case CC__LEFT_PARKING:
-        cc__count(&w->count.parked);
-        if (!cc__state_park(w->left_task)) cc__ready(w->left_task);
-        break;
+    case CC__LEFT_PARKING: cc__run_parked(w); break;
     case CC__LEFT_YIELDING: cc__ready_later(w, w->left_task); break;
     case CC__LEFT_ENDED: put_fiber(w, w->left_fiber); break;
     }
@@ -100,7 +101,7 @@ struct cc__fiber *cc__run_next_fiber(struct cc__worker *w, struct cc__task *next
         f = w->root;
     }
     cc__store_relaxed(&w->current, next);
-    w->budget = BUDGET;
+    w->budget = CC__BUDGET;
     return f;
 }
 
@@ -108,7 +109,7 @@ void cc__run_operation(void) {
     struct cc__worker *w = cc__worker_current();
     struct cc__task *t = w == NULL ? NULL : cc__load_relaxed(&w->current);
     if (t == NULL || (w->budget > 0 && w->budget-- > 0) || t->stack_class == CC__STACKLESS) return;
-    w->budget = BUDGET;
+    w->budget = CC__BUDGET;
     cc__run_leave(w, CC__LEFT_YIELDING, 0);
 }
 
@@ -120,12 +121,11 @@ static inline bool fits(const struct cc__fiber *f, const struct cc__task *t) {
 static void fiber_main(void *arg) {
     struct cc__fiber *f = arg;
     struct cc__worker *w = cc__worker_current();
-    cc__run_switched(w);
+    switched(w);
     cc__run_arrive(w);
     struct cc__task *next;
-    do {
+    for (;;) {
         struct cc__task *t = cc__load_relaxed(&w->current);
-        cc__run_switched(w); /* the one before has ended */
         struct cc__worker *began_on = w;
         uint32_t tick = cc__load_relaxed(&w->tick);
         if (CC__LIKELY(t->stack_class != CC__STACKLESS)) {
@@ -146,8 +146,10 @@ static void fiber_main(void *arg) {
         if (w->over != NULL && (next == NULL || next->fiber != NULL || next->nursery != w->over || next->is_fork))
             cc__finish_tell(w);
         cc__store_relaxed(&w->current, next);
-        w->budget = BUDGET;
-    } while (next != NULL && next->fiber == NULL && fits(f, next));
+        w->budget = CC__BUDGET;
+        if (next == NULL || next->fiber != NULL || !fits(f, next)) break;
+        switched(w);
+    }
     struct cc__fiber *to = cc__run_next_fiber(w, next);
     w->left = CC__LEFT_ENDED;
     w->left_fiber = f;

@@ -418,6 +418,12 @@ void cc__ready_taken(struct cc__worker *w, struct cc__task *t); /* from elsewher
 void cc__ready_all_taken(struct cc__worker *w, struct cc__tasks taken);
 
 /* worker.c */
+enum { CC__LIFO_MAX = 3 }; /* times in a row that the slot goes first */
+/* By its owner: what is in the slot, or NULL. */
+static inline struct cc__task *cc__slot_take(struct cc__worker *w) {
+    if (cc__load_relaxed(&w->lifo) == NULL) return NULL;
+    return cc__xchg_acq_rel(&w->lifo, NULL); /* [RQ3] acquire: a thief may have been quicker; then NULL */
+}
 struct cc__task *cc__worker_pick(struct cc__worker *w); /* without stealing or sleeping, or NULL */
 /* After a task that has ended without ever waiting: another new one, before what was begun (worker.c); or NULL. */
 struct cc__task *cc__worker_pick_through(struct cc__worker *w);
@@ -435,6 +441,7 @@ bool cc__steal_share(struct cc__worker *victim); /* what waits at one that is st
 bool cc__steal_queued(struct cc__runtime *rt);   /* whether there is anything that any worker could run at once */
 
 /* run.c */
+enum { CC__BUDGET = 128 };                   /* operations of a task before it yields */
 void cc__run_switched(struct cc__worker *w); /* tell the trace, if there is one: before the next */
 void cc__run_arrive(struct cc__worker *w);   /* the first thing after every switch */
 /* The fiber of the next task, which becomes the current one; the worker's root if there is none. */
@@ -448,9 +455,9 @@ void cc__unpark(struct cc__task *t, uint32_t generation);
 void cc__thread_park(struct cc__task *self, int64_t deadline_ns, uintptr_t waits_for);
 unsigned cc__park_timed_threads(void); /* plain threads that wait until some time */
 enum cc__outcome cc__wait_for(struct cc__wait *w, int64_t deadline_ns);
-/* Decide the wait of a node that was taken off its list; a task is to run next on this worker. */
 /* Settle a wait that was claimed, and unpark its task. */
 void cc__wake_claimed(struct cc__wait *node, enum cc__outcome outcome);
+/* The same for a wait that nobody else can decide; a task is to run next on this worker. */
 void cc__wake_next(struct cc__worker *w, struct cc__wait *node, enum cc__outcome outcome);
 /* The first of a list, or all; called with its lock, which they give up. Waiters that pass through the lock before they
  * go on find that the waker is through with the list. */

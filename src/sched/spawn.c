@@ -77,12 +77,16 @@ int cc__spawn_admit(struct cc__runtime *rt, uint64_t n) {
     return -ESHUTDOWN;
 }
 
-int cc__spawn_launch(struct cc__task *t) {
+static inline __attribute__((always_inline)) int launch(struct cc__task *t) {
     int rc = cc__spawn_admit(t->runtime, 1);
     if (CC__UNLIKELY(rc != 0)) return rc;
     if (CC__TRACING(CC__TRACE_SPAWN | CC__EDGES)) cc__event_spawn(t);
     cc__ready_new(t);
     return 0;
+}
+
+int cc__spawn_launch(struct cc__task *t) {
+    return launch(t);
 }
 
 /* What attributes say; 0, or why not. */
@@ -124,7 +128,7 @@ int cc__spawn(struct cc__runtime *rt, cc_task *out, const cc_task_attr *attr, vo
     if (attr != NULL) rc = apply(t, attr);
     if (rc == 0) {
         *out = hold(t); /* before it runs: it may look there */
-        rc = cc__spawn_launch(t);
+        rc = launch(t);
         if (rc == 0) return 0;
         *out = (cc_task){0};
         cc__task_release(t);

@@ -22,14 +22,7 @@
 #include "../plat/thread.h"
 #include "choice.h"
 
-enum {
-    LOOK_EVERY_MAX = 61,
-    LOOK_CYCLES = 1500000,
-    LIFO_MAX = 3,
-    OTHER_WAY_EVERY = 8,
-    THROUGH_MAX = 8,
-    POLL_PASSES_MAX = 1
-};
+enum { LOOK_EVERY_MAX = 61, LOOK_CYCLES = 1500000, OTHER_WAY_EVERY = 8, THROUGH_MAX = 8, POLL_PASSES_MAX = 1 };
 
 bool cc__worker_expire(struct cc__timers *s, int64_t *now) {
     int64_t next = cc__load_relaxed(&s->next_ns);
@@ -49,8 +42,7 @@ static bool other_way(struct cc__worker *w) {
 static struct cc__task *take_first(struct cc__worker *w) {
     struct cc__task *t = w->next;
     w->next = NULL;
-    if (t != NULL || cc__load_relaxed(&w->lifo) == NULL) return t;
-    return cc__xchg_acq_rel(&w->lifo, NULL); /* [RQ3] acquire: a thief may have been quicker; then NULL */
+    return t != NULL ? t : cc__slot_take(w);
 }
 
 /* One look in eight goes the other way, not one tick in eight: with a slot that is taken three times of four, it is
@@ -65,7 +57,7 @@ static struct cc__task *take_from_rings(struct cc__worker *w) {
 
 struct cc__task *cc__worker_pick_local(struct cc__worker *w) {
     struct cc__task *t = take_first(w);
-    if (t != NULL && w->lifo_streak < LIFO_MAX) {
+    if (t != NULL && w->lifo_streak < CC__LIFO_MAX) {
         w->lifo_streak++;
         return t;
     }

@@ -52,6 +52,14 @@ struct cc__waitlist {
 
 CC__HOT void cc__waitlist_lock(struct cc__waitlist *l);
 CC__HOT void cc__waitlist_unlock(struct cc__waitlist *l);
+/* The same, for who has looked that nobody is to be told of it (trace/edges.h): once for all it does. */
+#if CC__INLINE_HOT
+CC__HOT void cc__waitlist_lock_untold(struct cc__waitlist *l);
+CC__HOT void cc__waitlist_unlock_untold(struct cc__waitlist *l);
+#else
+#define cc__waitlist_lock_untold cc__waitlist_lock
+#define cc__waitlist_unlock_untold cc__waitlist_unlock
+#endif
 /* Aborts, in dev builds, with this word and the locks in question if the caller holds any such lock. */
 #if CCRT_ASSERT >= 1
 void cc__waitlist_none_held(const char *what);
@@ -84,7 +92,8 @@ CC__HOT enum cc__outcome cc__wait_outcome(const struct cc__wait *w);
 /* Decide somebody's wait. True: it was this call that did; the caller unparks the task. */
 bool cc__wait_decide(struct cc__task *t, uint64_t epoch, enum cc__outcome outcome);
 /* The same in two steps, by one of its nodes, which is off its list by then. True: it is the caller's to settle. The
- * node, and all of the waiter's frame, may be gone once it is settled. */
+ * node, and all of the waiter's frame, may be gone once it is settled. What nobody but its list decides need not be
+ * claimed. */
 CC__HOT bool cc__wait_claim(struct cc__wait *w);
 CC__HOT void cc__wait_settle(struct cc__wait *w, enum cc__outcome outcome);
 

@@ -24,16 +24,24 @@ enum {
 #if CC__INLINE_HOT
 void cc__waitlist_lock_slowly(struct cc__waitlist *l);
 
-CC__HOT void cc__waitlist_lock(struct cc__waitlist *l) {
+CC__HOT void cc__waitlist_lock_untold(struct cc__waitlist *l) {
     /* [WL1] acquire: what the last holder did is seen. */
     if (CC__UNLIKELY(cc__load_relaxed(&l->lock) != 0 || cc__xchg_acquire(&l->lock, 1) != 0))
         cc__waitlist_lock_slowly(l);
+}
+
+CC__HOT void cc__waitlist_unlock_untold(struct cc__waitlist *l) {
+    cc__store_release(&l->lock, 0); /* [WL1] */
+}
+
+CC__HOT void cc__waitlist_lock(struct cc__waitlist *l) {
+    cc__waitlist_lock_untold(l);
     CC__EDGE_ACQUIRE(l);
 }
 
 CC__HOT void cc__waitlist_unlock(struct cc__waitlist *l) {
     CC__EDGE_RELEASE(l);
-    cc__store_release(&l->lock, 0); /* [WL1] */
+    cc__waitlist_unlock_untold(l);
 }
 #endif
 
@@ -106,7 +114,6 @@ CC__HOT void cc__wait_settle(struct cc__wait *w, enum cc__outcome outcome) {
     uint64_t now = cc__load_relaxed(&t->outcome);
     CC_ASSERT(now >> CC__OUTCOME_BITS == w->epoch && (now & CC__OUTCOME_MASK) == CC__PENDING);
     w->hit = true;
-    CC__EDGE_RELEASE(t);
     /* [WT1] release: what was written into the waiter's frame is seen by it. */
     cc__store_release(&t->outcome, (now & ~(uint64_t)CC__OUTCOME_CLAIMED) | (uint64_t)outcome);
 }

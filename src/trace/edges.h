@@ -21,6 +21,9 @@
 
 #include "trace.h"
 
+/* Whether anybody is to be told of a wake-up, in any way. */
+#define CC__TELL_WAKES (CC__EDGES | CC__TRACE_UNPARK | CC__LOG_WAKE)
+
 /* Before what lets another thread go on, and after what this one waited for. */
 #define CC__EDGE_RELEASE(at)                                                                                           \
     do {                                                                                                               \

@@ -17,7 +17,6 @@
  * Survives: cc__grow_retired: store_release -> relaxed: the same
  * Survives: cc__grow_wake_express: store_release -> relaxed: who is woken looks again; the word says nothing else
  * Survives: cc__grow_find_begun: load_acquire -> relaxed: nothing is read because of `stopping`
- * Survives: give_away: xchg_acq_rel -> *: there is nothing to give; model_retire.c has that
  * Weaken: src/sched/grow.c: find_place: store_release -> relaxed
  * Weaken: src/sched/grow.c: cc__grow_find_begun: fence_full -> acq_rel
  * Weaken: src/runtime/shutdown.c: all_ended: load_acquire -> relaxed

@@ -14,7 +14,7 @@
  * Define: CC__TIMER_SLOTS=64 CC__RUNQ_SLOTS=4
  * Wrap: cc__lock_take
  * Break: src/sched/spawn.c: bool inside = w != NULL => bool inside = cc__add_relaxed(&rt->spawned, 0) == 0
- * Break: src/sched/ready.c: return before != NULL || !cc => return !cc__runq_empty(&w[1].fresh) || !cc
+ * Break: src/sched/ready.c: return before != NULL || cc => return !cc__runq_empty(&w[1].fresh) || cc
  * Break: src/sched/finish.c: t->fiber = NULL; => t->fiber = NULL; cc__add_relaxed(&t->runtime->woken, 1);
  */
 #include <ccrt/park.h>

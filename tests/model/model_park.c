@@ -18,8 +18,8 @@
  * Weaken: src/task/state_hot.h: cc__state_unpark: cas_weak_acq_rel -> acquire
  * Weaken: src/task/state_hot.h: cc__state_unpark: cas_weak_acq_rel -> release
  * Survives: thread_sleep: load_acquire -> relaxed: cc__state_resume(), which follows, has a fence
- * Break: src/sched/run.c: if (!cc__state_park(w->left_task)) cc__ready(w->left_task); => cc__state_park(w->left_task);
- * Break: src/sched/run.c: if (!cc__state_park(w->left_task)) cc__ready => if (cc__state_park(w->left_task)) cc__ready
+ * Break: src/sched/leave.h: if (!cc__state_park(t)) cc__ready(t); => cc__state_park(t);
+ * Break: src/sched/leave.h: if (!cc__state_park(t)) cc__ready => if (cc__state_park(t)) cc__ready
  * Break: src/sched/park.c: enum cc__outcome outcome = cc__wait_for_ever(w); => enum cc__outcome outcome = CC__MATCHED;
  * Break: src/sched/park.c: cc__timers_remove(set, &timer); => ;
  */

@@ -23,10 +23,9 @@
  * Weaken: src/sched/idle.c: cc__idle_stop_searching: sub_acq_rel -> relaxed
  * Break: src/sched/grow.c: if (gave && !cc__inject_empty(inject)) => if (false)
  * Break: src/sched/grow.c: if (next != NULL) cc__inject_push(inject, next); => ;
- * Break: src/sched/grow.c: if (t != NULL) t = cc__xchg_acq_rel(&w->lifo, NULL); => if (false) t = NULL;
+ * Break: src/sched/grow.c: struct cc__task *t = cc__slot_take(w); => struct cc__task *t = NULL;
  * Break: src/sched/grow.c: return w->retiring = many > 0 && cc__cas_relaxed( => return w->retiring = !cc__cas_relaxed(
  * Mutate slowly: src/sched/grow.c
- * Survives: give_away: xchg_acq_rel -> *: what is there its owner itself has put there
  * Survives: cc__grow_clear: load_acquire -> relaxed: not run here; model_growth.c has this and those that follow
  * Survives: find_place: * -> relaxed: not run here
  * Survives: cc__grow_wake_express: store_release -> relaxed: not run here

@@ -7,7 +7,6 @@
  * Sources: src/sched/ready.c src/sched/worker.c src/sched/steal.c src/base/assert.c src/base/text.c
  * Mutate: src/sched/ready.c src/sched/worker.c src/sched/steal.c
  * Survives: enqueue: xchg_acq_rel -> release: what it displaces the owner itself put there
- * Survives: take_first: xchg_acq_rel -> *: the same
  * Survives: steal_slot: cas_acq_rel -> acquire: who empties a slot tells nothing by it
  * Survives: cc__steal_share: cas_acq_rel -> acquire: the same
  * Survives: visit_over: sub_acq_rel -> *: not run here
