@@ -26,7 +26,7 @@
 
 enum { CHUNKS_MAX = 64 * 1024 * 1024 / CC__TRACE_CHUNK_BYTES, NAME_EVENTS = 4 };
 
-_Atomic uint32_t cc__trace_mask;
+struct cc__trace_mask cc__trace_mask;
 uint64_t cc__trace_origin;
 
 static struct {
@@ -45,11 +45,11 @@ static struct cc__trace_log threads;
 static cc__lock threads_lock = CC__LOCK_INIT;
 
 void cc__trace_turn_on(uint32_t kinds) {
-    cc__or_relaxed(&cc__trace_mask, kinds);
+    cc__or_relaxed(&cc__trace_mask.bits, kinds);
 }
 
 void cc__trace_turn_off(void) {
-    cc__and_relaxed(&cc__trace_mask, ~(uint32_t)CC__TRACE_ALL);
+    cc__and_relaxed(&cc__trace_mask.bits, ~(uint32_t)CC__TRACE_ALL);
 }
 
 /* ---- records ---- */
@@ -261,6 +261,6 @@ void cc__trace_end(void) {
 }
 
 void cc__trace_forget(void) {
-    cc__store_relaxed(&cc__trace_mask, 0);
+    cc__store_relaxed(&cc__trace_mask.bits, 0);
     store.file = NULL; /* the lock may be somebody's who is not here */
 }

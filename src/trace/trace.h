@@ -41,15 +41,18 @@ enum {
     CC__EDGES = 1 << 15, /* see edges.h */
 };
 
-/* W: cc__trace_turn_on() before there are workers, cc__trace_turn_off().  R: every site. It orders nothing: what it
- * licenses was made before the reader's thread was. */
-extern _Atomic uint32_t cc__trace_mask __attribute__((visibility("hidden"))); /* read without the GOT */
+/* On lines of its own: what lies beside it may be written all the time. It orders nothing: what it licenses was made
+ * before the reader's thread was. */
+struct cc__trace_mask {
+    _Atomic uint32_t bits; /* W: cc__trace_turn_on() before there are workers, cc__trace_turn_off().  R: every site */
+} __attribute__((aligned(CC__FALSE_SHARING)));
+extern struct cc__trace_mask cc__trace_mask __attribute__((visibility("hidden"))); /* read without the GOT */
 
 /* Whether something of these kinds is wanted. In models it is not: they are about what the sites stand beside. */
 #if defined(CCRT_MODEL)
 #define CC__TRACING(kinds) (0 & (kinds))
 #else
-#define CC__TRACING(kinds) CC__UNLIKELY((cc__load_relaxed(&cc__trace_mask) & (kinds)) != 0)
+#define CC__TRACING(kinds) CC__UNLIKELY((cc__load_relaxed(&cc__trace_mask.bits) & (kinds)) != 0)
 #endif
 
 void cc__trace_turn_on(uint32_t kinds);
