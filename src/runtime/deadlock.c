@@ -51,7 +51,7 @@ static bool is_still(struct cc__runtime *rt) {
     if (cc__bits_count(&rt->idle) < cc__load_relaxed(&rt->growth.running)) return false;
     for (unsigned i = 0; i < count; i++) {
         struct cc__worker *w = &rt->workers[i];
-        if (cc__load_relaxed(&w->timers.next_ns) != CC__NEVER || cc__load_relaxed(&w->lifo) != NULL) return false;
+        if (cc__load_relaxed(&w->timers.next_ns) != CC__NEVER || cc__load_relaxed(&w->slot.task) != NULL) return false;
         if (cc__load_relaxed(&w->mail) != NULL || cc__load_relaxed(&w->current) != NULL) return false;
         if (cc__files_any_pending(&w->reactor.files)) return false;
     }

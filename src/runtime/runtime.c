@@ -228,7 +228,8 @@ void cc_runtime_stats_get(const cc_runtime *rt, cc_runtime_stats *out) {
         out->parked += cc__load_relaxed(&w->count.parked);
         out->woken += cc__load_relaxed(&w->count.woken);
         out->stolen += cc__load_relaxed(&w->count.stolen);
-        out->queued_local += ring_length(&w->begun) + ring_length(&w->fresh) + (cc__load_relaxed(&w->lifo) != NULL);
+        out->queued_local +=
+            ring_length(&w->begun) + ring_length(&w->fresh) + (cc__load_relaxed(&w->slot.task) != NULL);
         out->queued_local += cc__load_relaxed(&w->jobs.length);
     }
     out->queued_global = cc__inject_length(&core->inject);

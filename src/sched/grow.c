@@ -19,10 +19,12 @@
  * Prev: sched/filewait.c  Next: sched/monitor.c */
 #include "sched.h"
 
+#include "../plat/barrier.h"
 #include "../plat/clock.h"
 #include "../plat/futex.h"
 #include "../plat/thread.h"
 #include "events.h"
+#include "slot.h"
 
 #include <errno.h>
 
@@ -33,6 +35,7 @@ void cc__worker_init(struct cc__runtime *rt, unsigned place) {
     w->id = place;
     w->turn = place;
     w->until_look = w->look_every = 1;
+    cc__store_relaxed(&w->slot.thief, !cc__barrier_possible()); /* see slot.h */
     cc__rng_seed(&w->rng, (uint64_t)now + place);
     cc__timers_init(&w->timers, now);
     cc__reactor_init(&w->reactor);

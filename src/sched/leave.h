@@ -14,6 +14,7 @@
 #include "../plat/futex.h"
 #include "../trace/edges.h"
 #include "sched.h"
+#include "slot.h"
 
 /* cc__worker_pick() where that is what is in the slot, as it mostly is for one that waits. */
 static inline struct cc__task *cc__worker_pick_here(struct cc__worker *w) {

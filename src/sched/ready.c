@@ -14,6 +14,7 @@
 #include "../base/assert.h"
 #include "choice.h"
 #include "events.h"
+#include "slot.h"
 
 bool cc__ready_is_plain(const struct cc__task *t) {
     return t->priority == CC_PRIORITY_NORMAL && t->pinned == 0;
@@ -60,12 +61,7 @@ static CC__COLD void enqueue_elsewhere(struct cc__worker *here, struct cc__task 
 
 /* Queue it here. True: there is more work than this worker runs next. */
 static inline bool enqueue(struct cc__worker *w, struct cc__task *t) {
-    struct cc__task *before = cc__load_relaxed(&w->lifo);
-    /* [RQ3] release: whoever takes it from the slot sees the task. An empty slot is filled by its owner alone. */
-    if (before == NULL)
-        cc__store_release(&w->lifo, t);
-    else
-        before = cc__xchg_acq_rel(&w->lifo, t); /* [RQ3] */
+    struct cc__task *before = cc__slot_put(w, t);
     if (CC__UNLIKELY(before != NULL)) cc__runq_push(w, ring_for(w, before), before);
     return before != NULL || cc__runq_length(&w->begun) != 0 || cc__runq_length(&w->fresh) != 0;
 }

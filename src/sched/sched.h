@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The scheduler's nouns: worker, runtime, queues; and the steps of a task's path, a file each.
  *
+ *     slot.h    the one task that a worker runs next
  *     spawn.c   a record becomes a task and is queued
  *     ready.c   where a runnable task goes, and who is woken for it
  *     runq.c    a worker's own queues, stolen by halves
@@ -23,7 +24,7 @@
  *     forks.h   a worker's deque of forks (job/fork.c)
  *     events.h  what is recorded and logged of all this, where it is asked for
  *
- * Prev: driver/reactor.c  Next: sched/spawn.c */
+ * Prev: driver/reactor.c  Next: sched/slot.h */
 #ifndef CC__SCHED_SCHED_H
 #define CC__SCHED_SCHED_H
 
@@ -53,6 +54,13 @@ struct cc__runq {
     char pad[CC__FALSE_SHARING - sizeof(uint32_t)];
     _Atomic uint32_t tail; /* W: owner.  R: thieves.  [RQ1] */
     struct cc__task *_Atomic slot[CC__RUNQ_SLOTS];
+};
+
+/* The one to run next: see slot.h. */
+struct cc__slot {
+    struct cc__task *_Atomic task; /* W: owner, thieves.  [RQ3] */
+    _Atomic uint32_t taking;       /* its owner is about to empty it.  W: owner.  R: thieves.  [SL1] [SL2] */
+    _Atomic uint32_t thief;        /* somebody else is.  W: thieves.  R: owner.  [SL1] [SL2] */
 };
 
 /* A worker's jobs that have not begun: see job/queue.c. */
@@ -192,7 +200,7 @@ struct cc__worker {
     unsigned poll_passed;          /* looks in a row that left its reactor alone */
 
     /* What others touch, each on lines of its own. */
-    struct cc__task *_Atomic lifo __attribute__((aligned(CC__FALSE_SHARING))); /* W: owner; thieves by CAS. [RQ3] */
+    struct cc__slot slot __attribute__((aligned(CC__FALSE_SHARING)));
     struct cc__runq begun __attribute__((aligned(CC__FALSE_SHARING)));         /* tasks that were woken */
     struct cc__runq fresh __attribute__((aligned(CC__FALSE_SHARING)));         /* new ones, and those that yielded */
     struct cc__task *_Atomic mail __attribute__((aligned(CC__FALSE_SHARING))); /* pinned ones.  [IB1] */
@@ -205,7 +213,7 @@ struct cc__worker {
 };
 
 /* What thieves and wakers write is on lines that the owner's own fields are not on. */
-_Static_assert(offsetof(struct cc__worker, lifo) % CC__FALSE_SHARING == 0, "the slot has a line of its own");
+_Static_assert(offsetof(struct cc__worker, slot) % CC__FALSE_SHARING == 0, "the slot has a line of its own");
 _Static_assert(offsetof(struct cc__worker, begun.head) % CC__FALSE_SHARING == 0, "the ring's head, too");
 _Static_assert(offsetof(struct cc__worker, begun.tail) % CC__FALSE_SHARING == 0, "and its tail");
 _Static_assert(offsetof(struct cc__worker, fresh) % CC__FALSE_SHARING == 0, "the other ring");
@@ -418,12 +426,7 @@ void cc__ready_taken(struct cc__worker *w, struct cc__task *t); /* from elsewher
 void cc__ready_all_taken(struct cc__worker *w, struct cc__tasks taken);
 
 /* worker.c */
-enum { CC__LIFO_MAX = 3 }; /* times in a row that the slot goes first */
-/* By its owner: what is in the slot, or NULL. */
-static inline struct cc__task *cc__slot_take(struct cc__worker *w) {
-    if (cc__load_relaxed(&w->lifo) == NULL) return NULL;
-    return cc__xchg_acq_rel(&w->lifo, NULL); /* [RQ3] acquire: a thief may have been quicker; then NULL */
-}
+enum { CC__LIFO_MAX = 3 };                              /* times in a row that the slot goes first */
 struct cc__task *cc__worker_pick(struct cc__worker *w); /* without stealing or sleeping, or NULL */
 /* After a task that has ended without ever waiting: another new one, before what was begun (worker.c); or NULL. */
 struct cc__task *cc__worker_pick_through(struct cc__worker *w);

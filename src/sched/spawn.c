@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A new task: a record is set up and queued; it never runs before the spawner goes on, and has no stack yet.
  *
- * Prev: sched/sched.h  Next: sched/ready.c */
+ * Prev: sched/slot.h  Next: sched/ready.c */
 #include <ccrt/task.h>
 
 #include "sched.h"

@@ -9,6 +9,7 @@
  * Prev: sched/worker.c  Next: sched/run.c */
 #include "sched.h"
 
+#include "../plat/barrier.h"
 #include "choice.h"
 #include "events.h"
 
@@ -17,17 +18,28 @@ enum { ROUNDS = 4, SPIN_PAUSES = 8, SPIN_TURNS = 8 };
 /* What is in a slot that its owner leaves alone: the owner runs something long. Or NULL. The slot is not looked at in
  * between: each look would cost its owner a cache miss. */
 static struct cc__task *slot_left_alone(struct cc__worker *owner) {
-    struct cc__task *t = cc__load_relaxed(&owner->lifo);
+    struct cc__task *t = cc__load_relaxed(&owner->slot.task);
     if (t == NULL) return NULL;
     uint32_t tick = cc__load_relaxed(&owner->tick);
     int64_t until = cc__choice_now() + cc__choice_patience_ns();
     while (cc__choice_now() < until) cc__cpu_relax();
-    return cc__load_relaxed(&owner->lifo) == t && cc__load_relaxed(&owner->tick) == tick ? t : NULL;
+    return cc__load_relaxed(&owner->slot.task) == t && cc__load_relaxed(&owner->tick) == tick ? t : NULL;
+}
+
+/* Take this from a slot, if it is still there: see slot.h. */
+static bool take_slot(struct cc__slot *s, struct cc__task *t) {
+    if (!cc__barrier_possible()) return cc__cas_acq_rel(&s->task, &t, NULL); /* [RQ3] acquire */
+    uint32_t none = 0;
+    if (!cc__cas_relaxed(&s->thief, &none, 1)) return false; /* no order: the slot itself tells what is there */
+    cc__barrier_all();                                       /* [SL1] T2 */
+    bool got = cc__load_acquire(&s->taking) == 0 && cc__cas_acq_rel(&s->task, &t, NULL); /* [SL2] [RQ3] */
+    cc__store_release(&s->thief, 0); /* [SL2] release: it is empty, or not */
+    return got;
 }
 
 static struct cc__task *steal_slot(struct cc__worker *victim) {
     struct cc__task *t = slot_left_alone(victim);
-    return t != NULL && cc__cas_acq_rel(&victim->lifo, &t, NULL) ? t : NULL; /* [RQ3] acquire */
+    return t != NULL && take_slot(&victim->slot, t) ? t : NULL;
 }
 
 static struct cc__task *steal_from(struct cc__worker *w, struct cc__worker *victim, bool last) {
@@ -108,8 +120,8 @@ static bool share_ring(struct cc__runtime *rt, struct cc__runq *q, int lane) {
 bool cc__steal_share(struct cc__worker *victim) {
     struct cc__runtime *rt = victim->runtime;
     if (rt->no_stealing) return false;
-    struct cc__task *t = cc__load_relaxed(&victim->lifo);
-    bool any = t != NULL && cc__cas_acq_rel(&victim->lifo, &t, NULL); /* [RQ3] acquire */
+    struct cc__task *t = cc__load_relaxed(&victim->slot.task);
+    bool any = t != NULL && take_slot(&victim->slot, t);
     if (any) cc__inject_push(&rt->inject, t);
     if (share_ring(rt, &victim->begun, CC__LANE_BEGUN)) any = true;
     if (share_ring(rt, &victim->fresh, CC_PRIORITY_NORMAL)) any = true;
@@ -150,7 +162,7 @@ bool cc__steal_visible(struct cc__worker *w) {
     if (any_queued(w)) return true;
     unsigned count = rt->no_stealing ? 0 : cc__worker_count(rt);
     for (unsigned i = 0; i < count; i++)
-        if (cc__load_relaxed(&rt->workers[i].lifo) != NULL || cc__forks_any(&rt->workers[i].forks)) return true;
+        if (cc__load_relaxed(&rt->workers[i].slot.task) != NULL || cc__forks_any(&rt->workers[i].forks)) return true;
     return false;
 }
 

@@ -21,6 +21,7 @@
 #include "../plat/futex.h"
 #include "../plat/thread.h"
 #include "choice.h"
+#include "slot.h"
 
 enum { LOOK_EVERY_MAX = 61, LOOK_CYCLES = 1500000, OTHER_WAY_EVERY = 8, THROUGH_MAX = 8, POLL_PASSES_MAX = 1 };
 

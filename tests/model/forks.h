@@ -4,12 +4,12 @@
 #ifndef CCMC_FORKS_H
 #define CCMC_FORKS_H
 
-#include "plat/barrier.h"
 #include "plat/clock.h"
 #include "plat/vm.h"
 #include "sched/sched.h"
 
 #include "ccmc.h"
+#include "fences.h"
 
 #include <errno.h>
 
@@ -27,12 +27,6 @@ int64_t cc__now_ns(void) {
 bool cc__steal_queued(struct cc__runtime *of) {
     (void)of;
     return false;
-}
-bool cc__barrier_possible(void) {
-    return true;
-}
-void cc__barrier_all(void) {
-    cc__fence_full();
 }
 int cc__vm_map(void **out, size_t bytes) {
     mc_assert(bytes == sizeof places);

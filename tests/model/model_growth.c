@@ -43,6 +43,7 @@
 #include "base/env.h"
 
 #include "ccmc.h"
+#include "fences.h"
 #include "noforks.h"
 #include "nopoll.h"
 

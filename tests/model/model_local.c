@@ -23,6 +23,7 @@
 #include "sched/sched.h"
 
 #include "ccmc.h"
+#include "fences.h"
 #include "noforks.h"
 #include "nofutures.h"
 #include "nopoll.h"

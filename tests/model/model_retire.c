@@ -39,6 +39,7 @@
 #include "sched/sched.h"
 
 #include "ccmc.h"
+#include "fences.h"
 #include "noforks.h"
 #include "nopoll.h"
 
@@ -135,7 +136,7 @@ static void steps_down(void) {
     cc__worker_set_current(w);
     cc__runq_push(w, &w->begun, make(0));
     cc__runq_push(w, &w->fresh, make(1));
-    cc__store_release(&w->lifo, make(2));
+    cc__store_release(&w->slot.task, make(2));
     w->next = make(3);
     had = 4;
     mc_assert(cc__worker_find(w) == NULL && w->retiring && !w->searching);
@@ -144,7 +145,7 @@ static void steps_down(void) {
 static void steps_down_with_one(void) {
     struct cc__worker *w = &workers[GOES];
     cc__worker_set_current(w);
-    cc__store_release(&w->lifo, make(0));
+    cc__store_release(&w->slot.task, make(0));
     had = 1;
     mc_assert(cc__worker_find(w) == NULL && w->retiring && !w->searching);
 }
@@ -159,7 +160,7 @@ static void searcher_steps_down(void) {
 static void gives_away(void) {
     struct cc__worker *w = &workers[GOES];
     cc__worker_set_current(w);
-    cc__store_release(&w->lifo, make(0));
+    cc__store_release(&w->slot.task, make(0));
     had = 1;
     mc_assert(cc__worker_pick(w) == NULL);
 }
@@ -285,7 +286,7 @@ static void at_rest(void) {
     const struct cc__worker *w = &workers[GOES];
     bool asleep = mc_sleeps(OTHER) || (still && cc__load_relaxed(&workers[OTHER].asleep) == 1);
     mc_assert(cc__load_relaxed(&queue) == had && (had == 0 || !asleep));
-    mc_assert(cc__load_relaxed(&w->lifo) == NULL && w->next == NULL);
+    mc_assert(cc__load_relaxed(&w->slot.task) == NULL && w->next == NULL);
     mc_assert(cc__runq_empty(&workers[GOES].begun) && cc__runq_empty(&workers[GOES].fresh));
 }
 /* One that was found asleep has found the task. */

@@ -5,10 +5,16 @@
  * which they look into slots. What a task is about is plain memory. Rings and the global queue are empty, but for what
  * the owner itself displaces from the slot; each look at the clock takes longer than a thief's patience.
  * Sources: src/sched/ready.c src/sched/worker.c src/sched/steal.c src/base/assert.c src/base/text.c
- * Mutate: src/sched/ready.c src/sched/worker.c src/sched/steal.c
- * Survives: enqueue: xchg_acq_rel -> release: what it displaces the owner itself put there
- * Survives: steal_slot: cas_acq_rel -> acquire: who empties a slot tells nothing by it
- * Survives: cc__steal_share: cas_acq_rel -> acquire: the same
+ * Mutate: src/sched/ready.c src/sched/worker.c src/sched/steal.c src/sched/slot.h
+ * Survives: cc__slot_put: xchg_acq_rel -> release: what it displaces the owner itself put there
+ * Survives: cc__slot_take: xchg_acq_rel -> *: the same
+ * Survives: take_slot: cas_acq_rel -> acquire: who empties a slot tells nothing by it
+ * Survives: take_slot: cas_acq_rel#2 -> *: the heavy fence has seen what was there before it; but not the same task if
+ *   it is put there once more meanwhile, as it is not here
+ * Break: src/sched/steal.c: cc__barrier_all(); => ;
+ * Break: src/sched/steal.c: cc__load_acquire(&s->taking) == 0 && => true &&
+ * Break: src/sched/slot.h: cc__barrier_light(); => ;
+ * Break: src/sched/slot.h: CC__LIKELY(cc__load_acquire(&s->thief) == 0) => true
  * Survives: visit_over: sub_acq_rel -> *: not run here
  * Survives: cc__worker_main: store_release -> relaxed: not run here
  */
@@ -32,6 +38,10 @@ static struct cc__task tasks[TASKS];
 static int payload[TASKS], ran[TASKS], made; /* plain: what is not handed over by the slot is a data race */
 static struct cc__task *displaced[TASKS];    /* by the owner, which alone takes them: its ring */
 static int displaced_count;
+
+static bool fences; /* there are heavy ones */
+#define FENCES_POSSIBLE fences
+#include "fences.h"
 
 /* ---- what surrounds it ---- */
 
@@ -191,6 +201,7 @@ static void begin(unsigned n, int tasks_made) {
     for (unsigned i = 0; i < n; i++) {
         workers[i].runtime = &rt;
         workers[i].id = i;
+        cc__store_relaxed(&workers[i].slot.thief, !fences);
         cc__store_relaxed(&workers[i].timers.next_ns, CC__NEVER);
     }
     for (int i = 0; i < TASKS; i++) {
@@ -199,13 +210,19 @@ static void begin(unsigned n, int tasks_made) {
     }
 }
 static void one_thief(void) {
+    fences = true;
     begin(2, 2);
 }
 static void two_thieves(void) {
+    fences = true;
     begin(3, 2);
 }
 static void three_tasks(void) {
+    fences = true;
     begin(2, 3);
+}
+static void without_fences(void) {
+    begin(2, 2);
 }
 
 static void each_ran_once(void) {
@@ -220,5 +237,10 @@ const struct mc_scenario mc_scenarios[] = {
     {"two tasks, one shares the slot", one_thief, {owner, sharer}, each_ran_once},
     {"two tasks in turn, a thief, one shares", one_thief, {owner_in_turn, first_thief, sharer}, each_ran_once},
     {"three tasks, a thief", three_tasks, {owner, first_thief}, each_ran_once},
+    {"two tasks, a thief, no heavy fence", without_fences, {owner, first_thief}, each_ran_once},
+    {"two tasks in turn, a thief, one shares, no fence",
+     without_fences,
+     {owner_in_turn, first_thief, sharer},
+     each_ran_once},
     {0},
 };

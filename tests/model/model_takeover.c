@@ -25,9 +25,8 @@
  * Break: src/driver/timer.c: cc__store_relaxed(&s->next_ns, next); => cc__store_relaxed(&s->next_ns, CC__NEVER);
  * Break: src/driver/timer.c: if (!cc__wait_decide(task, t->epoch, CC__TIMED_OUT)) continue; => ;
  * Break: src/driver/timer.c: if (t->link != NULL) { => if (false) {
- * Break: src/sched/steal.c: bool any = t != NULL && cc__cas_acq_rel(&victim->lifo, &t, NULL); => bool any = t != NULL;
+ * Break: src/sched/steal.c: bool any = t != NULL && take_slot(&victim->slot, t); => bool any = t != NULL;
  * Break: src/sched/steal.c: (t = cc__tasks_take(&post)) != NULL; any = true) => false; any = true)
- * Weaken: src/sched/steal.c: cc__steal_share: cas_acq_rel -> relaxed
  * Weaken: src/sched/inbox.c: cc__inbox_take: xchg_acquire -> relaxed
  * Weaken: src/sched/inbox.c: cc__inbox_push: cas_weak_release -> relaxed
  */
@@ -40,6 +39,7 @@
 #include "trace/log.h"
 
 #include "ccmc.h"
+#include "fences.h"
 #include "noforks.h"
 #include "nopoll.h"
 
@@ -251,7 +251,7 @@ static struct cc__task *make(int i) {
 }
 static void put_tasks(struct cc__worker *w, int in_ring) {
     for (int i = 1; i <= in_ring; i++) cc__runq_push(w, &w->fresh, make(i));
-    cc__store_release(&w->lifo, make(0));
+    cc__store_release(&w->slot.task, make(0));
 }
 /* Its task makes others ready before it ends; then it runs what is there. */
 static void runs_its_tasks(void) {

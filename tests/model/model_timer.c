@@ -19,7 +19,7 @@
  * Break: src/task/wait_hot.h: (CC__OUTCOME_MASK | CC__OUTCOME_CLAIMED) => CC__OUTCOME_MASK
  * Break: src/task/wait_hot.h: return cc__cas_relaxed(&t->outcome, &now, now | CC__OUTCOME_CLAIMED); => return true;
  * Break: src/task/wait.c: (now & CC__OUTCOME_CANCELLABLE) == 0) return false; => false) return false;
- * Survives: cc__waitlist_lock_untold: xchg_acquire -> relaxed: that one is of release builds; wait.c has it for the checker
+ * Survives: cc__waitlist_lock_untold: xchg_acquire -> relaxed: that is of release builds; wait.c has it for the checker
  * Survives: cc__waitlist_unlock_untold: store_release -> relaxed: the same, of wait_hot.h
  * Survives: decide: cas_acq_rel -> release: who decides learns nothing from the wait being pending; what it knows of
  *   it came with the node, by a lock
