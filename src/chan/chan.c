@@ -164,21 +164,10 @@ void cc__chan_unlock(cc_chan *c) {
 
 /* ---- lists ---- */
 
-static void note_list(struct cc__waitlist *l) {
-    cc__store_relaxed(&l->mark, l->first != NULL);
-}
-
-void cc__chan_append(cc_chan *c, struct cc__waitlist *l, struct cc__wait *w) {
-    cc__waitlist_append(l, w);
-    note_list(l);
-    c->calm = 0;
-}
-
 void cc__chan_leave(cc_chan *c, struct cc__waitlist *l, struct cc__wait *w) {
-    cc__waitlist_lock(&c->rx); /* where a node is on a list, it is frozen */
-    cc__waitlist_remove(l, w);
-    note_list(l);
-    cc__chan_unlock(c);
+    cc__waitlist_lock(&c->rx);
+    cc__chan_remove(c, l, w);
+    cc__waitlist_unlock(&c->rx);
 }
 
 /* The first that can still be had; its wait is claimed. */
@@ -186,14 +175,14 @@ static inline struct cc__wait *take_waiter(struct cc__waitlist *l) {
     struct cc__wait *w;
     while ((w = cc__waitlist_take_first(l)) != NULL && !cc__wait_claim(w)) {
     } /* decided otherwise: it leaves by itself */
-    note_list(l);
+    cc__chan_note(l);
     return w;
 }
 
 /* All of them are told this code. */
 static void end_all(struct cc__claims *claims, struct cc__waitlist *l, int code) {
     for (struct cc__wait *w; (w = cc__claims_first(claims, l, CC__CLOSED)) != NULL;) w->tag = (uint32_t)code;
-    note_list(l);
+    cc__chan_note(l);
 }
 
 void cc__chan_meet(struct cc__meet *m, size_t elem_bytes) {
@@ -292,7 +281,7 @@ static void chan_all_wait(struct cc__nursery_hook *h, struct cc__claims *over) {
             w->tag = (uint32_t)-EDEADLK;
             cc__claims_add(over, w, CC__CLOSED);
         }
-        note_list(&c->rx);
+        cc__chan_note(&c->rx);
     }
     cc__chan_unlock(c);
 }
@@ -454,7 +443,7 @@ static inline __attribute__((always_inline)) bool chan_met(cc_chan *c, enum dire
         return false;
     }
     cc__waitlist_remove(list, w);
-    note_list(list);
+    cc__chan_note(list);
     if (!c->always) cc__chan_thaw(c);
     cc__waitlist_unlock_untold(&c->rx);
     cc__elem_copy(d == SEND ? w->value : elem, d == SEND ? elem : w->value, bytes);

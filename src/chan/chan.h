@@ -102,9 +102,23 @@ int cc__chan_send_locked(cc_chan *c, const void *elem, struct cc__meet *m);
 int cc__chan_recv_locked(cc_chan *c, void *elem, struct cc__meet *m);
 bool cc__chan_ended_locked(const cc_chan *c); /* closed and drained */
 void cc__chan_freeze(cc_chan *c);
-void cc__chan_thaw(cc_chan *c);                            /* if nobody has waited for a while */
-void cc__chan_meet(struct cc__meet *m, size_t elem_bytes); /* without the lock, and the channel */
-void cc__chan_append(cc_chan *c, struct cc__waitlist *l, struct cc__wait *w);
+void cc__chan_thaw(cc_chan *c);                                              /* if nobody has waited for a while */
+void cc__chan_meet(struct cc__meet *m, size_t elem_bytes);                   /* without the lock, and the channel */
 void cc__chan_leave(cc_chan *c, struct cc__waitlist *l, struct cc__wait *w); /* takes and gives up the lock */
+
+/* With the lock, after a change of a list. */
+static inline void cc__chan_note(struct cc__waitlist *l) {
+    cc__store_relaxed(&l->mark, l->first != NULL);
+}
+static inline void cc__chan_append(cc_chan *c, struct cc__waitlist *l, struct cc__wait *w) {
+    cc__waitlist_append(l, w);
+    cc__store_relaxed(&l->mark, 1);
+    c->calm = 0;
+}
+static inline void cc__chan_remove(cc_chan *c, struct cc__waitlist *l, struct cc__wait *w) {
+    cc__waitlist_remove(l, w); /* where a node is on a list, it is frozen */
+    cc__chan_note(l);
+    if (!c->always) cc__chan_thaw(c);
+}
 
 #endif /* CC__CHAN_CHAN_H */

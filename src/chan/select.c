@@ -46,6 +46,7 @@ struct select {
     unsigned count, lock_count;
     unsigned first;      /* the case to look at first */
     int after, fallback; /* the case with the earliest deadline, and the default; -1: none */
+    bool descriptors;    /* some case is about one */
     int64_t deadline_ns;
 };
 
@@ -63,36 +64,52 @@ static enum cc__fd_way way_of(const cc_case *c) {
     return c->op == CC_OP_READABLE ? CC__FD_IN : CC__FD_OUT;
 }
 
-static struct cc__waitlist *list_of(const cc_case *c) {
-    if (c->op == CC_OP_DONE)
-        return c->task.priv_record == NULL ? NULL : &((struct cc__task *)c->task.priv_record)->joiners;
-    if (on_descriptor(c)) return cc__fd_list_of(descriptor(c), way_of(c));
-    if (!on_channel(c)) return NULL;
-    if (c->op == CC_OP_CLOSED) return &c->chan->ends;
-    return c->op == CC_OP_RECV ? &c->chan->rx : &c->chan->tx;
-}
-
-static struct cc__waitlist *lock_of(const cc_case *c, const struct place *p) {
-    if (on_descriptor(c)) return cc__fd_list_of(descriptor(c), CC__FD_IN);
-    return p->chan != NULL ? &p->chan->rx : p->list;
+/* Where a case waits: its list, whose it is, and the lock. */
+static inline void find_place(struct place *p, const cc_case *c) {
+    p->chan = NULL;
+    p->list = p->lock = NULL;
+    switch (c->op) {
+    case CC_OP_RECV:
+    case CC_OP_SEND:
+    case CC_OP_CLOSED:
+        if (c->chan == NULL) break;
+        p->chan = c->chan;
+        p->list = c->op == CC_OP_RECV ? &c->chan->rx : c->op == CC_OP_SEND ? &c->chan->tx : &c->chan->ends;
+        p->lock = &c->chan->rx;
+        break;
+    case CC_OP_DONE:
+        if (c->task.priv_record != NULL) p->list = p->lock = &((struct cc__task *)c->task.priv_record)->joiners;
+        break;
+    case CC_OP_READABLE:
+    case CC_OP_WRITABLE:
+        p->list = cc__fd_list_of(descriptor(c), way_of(c));
+        p->lock = cc__fd_list_of(descriptor(c), CC__FD_IN);
+        break;
+    default: break;
+    }
 }
 
 /* ---- what the cases say ---- */
 
-static int read_cases(struct select *s) {
+/* A case that ends the wait at some time. */
+static void read_after(struct select *s, const cc_case *c, int64_t *now) {
+    if (*now == 0) *now = cc__choice_now();
+    int64_t ns = c->ns < 0 ? 0 : c->ns, when = ns > CC__NEVER - 1 - *now ? CC__NEVER - 1 : *now + ns;
+    if (s->after >= 0 && when >= s->deadline_ns) return;
+    s->after = (int)(c - s->cases);
+    s->deadline_ns = when;
+}
+
+static inline int read_cases(struct select *s) {
     int64_t now = 0;
     s->after = s->fallback = -1;
     s->deadline_ns = CC__NEVER;
-    for (unsigned i = 0; i < s->count; i++) {
-        const cc_case *c = &s->cases[i];
+    for (const cc_case *c = s->cases, *end = c + s->count; c < end; c++) {
+        if (CC__LIKELY(c->op == CC_OP_RECV || c->op == CC_OP_SEND)) continue;
         if (c->op < CC_OP_NONE || c->op > CC_OP_WRITABLE) return -EINVAL;
-        if (c->op == CC_OP_DEFAULT && s->fallback < 0) s->fallback = (int)i;
-        if (c->op != CC_OP_AFTER) continue;
-        if (now == 0) now = cc__choice_now();
-        int64_t ns = c->ns < 0 ? 0 : c->ns, when = ns > CC__NEVER - 1 - now ? CC__NEVER - 1 : now + ns;
-        if (s->after >= 0 && when >= s->deadline_ns) continue;
-        s->after = (int)i;
-        s->deadline_ns = when;
+        if (c->op == CC_OP_DEFAULT && s->fallback < 0) s->fallback = (int)(c - s->cases);
+        if (c->op == CC_OP_AFTER) read_after(s, c, &now);
+        s->descriptors = s->descriptors || on_descriptor(c);
     }
     return 0;
 }
@@ -112,24 +129,36 @@ static int descriptor_index(int ready, unsigned i) {
 }
 
 /* -EAGAIN: it cannot happen now. */
-static int attempt(const struct select *s, unsigned i) {
+static inline int attempt(const struct select *s, unsigned i) {
     const cc_case *c = &s->cases[i];
     int rc = -EAGAIN;
-    if (c->op == CC_OP_DONE) return c->task.priv_record == NULL || cc__task_ended(c->task) ? (int)i : -EAGAIN;
-    if (on_descriptor(c)) return descriptor_index(cc__fd_ready_now(descriptor(c), way_of(c)), i);
-    if (!on_channel(c)) return -EAGAIN;
-    if (c->op == CC_OP_RECV && cc__chan_may_recv(c->chan)) rc = cc_channel_try_recv(c->chan, c->elem);
-    if (c->op == CC_OP_SEND && cc__chan_may_send(c->chan)) rc = cc_channel_try_send(c->chan, c->elem);
-    if (c->op == CC_OP_CLOSED && cc_channel_is_closed(c->chan) != 0 && cc_channel_len(c->chan) == 0) return (int)i;
-    if (rc == 0) return (int)i;
-    return rc == -EAGAIN || rc == -ENOMEM ? rc : closed(s, c->chan, rc);
+    switch (c->op) {
+    case CC_OP_RECV:
+        if (c->chan != NULL && cc__chan_may_recv(c->chan)) rc = cc_channel_try_recv(c->chan, c->elem);
+        break;
+    case CC_OP_SEND:
+        if (c->chan != NULL && cc__chan_may_send(c->chan)) rc = cc_channel_try_send(c->chan, c->elem);
+        break;
+    case CC_OP_CLOSED:
+        if (c->chan != NULL && cc_channel_is_closed(c->chan) != 0 && cc_channel_len(c->chan) == 0) rc = 0;
+        break;
+    case CC_OP_DONE: return c->task.priv_record == NULL || cc__task_ended(c->task) ? (int)i : -EAGAIN;
+    case CC_OP_READABLE:
+    case CC_OP_WRITABLE: return descriptor_index(cc__fd_ready_now(descriptor(c), way_of(c)), i);
+    default: break;
+    }
+    if (CC__LIKELY(rc == -EAGAIN)) return rc;
+    return rc == 0 ? (int)i : rc == -ENOMEM ? rc : closed(s, c->chan, rc);
 }
 
 /* A channel that is closed is told only if nothing can happen. */
 static int attempt_all(const struct select *s) {
     int error = -EAGAIN;
     for (unsigned k = 0, i = s->first; k < s->count; k++, i = i + 1 == s->count ? 0 : i + 1) {
+        const cc_case *c = &s->cases[i];
+        if (CC__LIKELY(c->op == CC_OP_RECV && c->chan != NULL) && !cc__chan_may_recv(c->chan)) continue; /* as most */
         int rc = attempt(s, i);
+        if (CC__LIKELY(rc == -EAGAIN)) continue;
         if (rc >= 0) return rc;
         if (error == -EAGAIN) error = rc;
     }
@@ -138,36 +167,36 @@ static int attempt_all(const struct select *s) {
 
 /* ---- 2: the locks ---- */
 
-static void add_lock(struct select *s, struct cc__waitlist *l) {
-    unsigned at = s->lock_count; /* most are in order already */
+static inline void add_lock(struct select *s, struct cc__waitlist *l) {
+    unsigned at = s->lock_count;
+    if (at == 0 || (uintptr_t)s->locks[at - 1] < (uintptr_t)l) { /* most are in order already */
+        s->locks[s->lock_count++] = l;
+        return;
+    }
     while (at > 0 && (uintptr_t)s->locks[at - 1] > (uintptr_t)l) at--;
     if (at > 0 && s->locks[at - 1] == l) return;
     for (unsigned i = s->lock_count++; i > at; i--) s->locks[i] = s->locks[i - 1];
     s->locks[at] = l;
 }
 
-static void find_places(struct select *s) {
-    s->lock_count = 0;
-    for (unsigned i = 0; i < s->count; i++) {
-        struct place *p = &s->places[i];
-        p->chan = on_channel(&s->cases[i]) ? s->cases[i].chan : NULL;
-        p->list = list_of(&s->cases[i]);
-        p->lock = lock_of(&s->cases[i], p);
-        if (p->list != NULL) add_lock(s, p->lock);
-    }
-}
-
-/* The node of any case, for the whole of the wait. */
-static struct cc__wait *begin(struct select *s, struct cc__task *self) {
+/* Where each case waits, with its node, and the locks of all. The node of any is for the whole of the wait. */
+static inline struct cc__wait *begin(struct select *s, struct cc__task *self) {
     struct cc__wait *w = &s->places[0].node;
     cc__wait_begin(w, self, CC__BY_CANCEL, NULL, "select");
-    w->one_of = true;
-    struct cc__wait begun = *w;
-    for (unsigned i = 0; i < s->count; i++) {
-        struct place *p = &s->places[i];
-        p->node = begun;
-        p->node.value = s->cases[i].elem;
-        p->node.object = p->chan != NULL ? (void *)p->chan : s->cases[i].task.priv_record;
+    uint64_t epoch = w->epoch;
+    const cc_case *c = s->cases;
+    s->lock_count = 0;
+    for (struct place *p = s->places, *end = p + s->count; p < end; p++, c++) {
+        p->node = (struct cc__wait){.task = self, .epoch = epoch, .value = c->elem, .one_of = true, .reason = "select"};
+        if (CC__LIKELY(c->op == CC_OP_RECV && c->chan != NULL)) {
+            p->node.object = p->chan = c->chan;
+            p->list = p->lock = &c->chan->rx;
+        } else {
+            find_place(p, c);
+            p->node.object = p->chan != NULL ? (void *)p->chan : c->task.priv_record;
+            if (p->list == NULL) continue;
+        }
+        add_lock(s, p->lock);
     }
     return w;
 }
@@ -180,23 +209,22 @@ static int prepare_descriptors(struct select *s) {
     return rc;
 }
 
-static inline void lock_all(struct select *s) {
-    for (unsigned i = 0; i < s->lock_count; i++) cc__waitlist_lock(s->locks[i]);
-    for (unsigned i = 0; i < s->count; i++) {
-        cc_chan *c = s->places[i].chan;
-        if (c != NULL && !c->always) cc__chan_freeze(c);
-    }
+static inline void lock_all(struct select *s, bool told) {
+    for (unsigned i = 0; i < s->lock_count; i++)
+        told ? cc__waitlist_lock(s->locks[i]) : cc__waitlist_lock_untold(s->locks[i]);
 }
 
-static inline void unlock_all(struct select *s) {
-    for (unsigned i = s->lock_count; i > 0; i--) cc__waitlist_unlock(s->locks[i - 1]);
+static inline void unlock_all(struct select *s, bool told) {
+    for (unsigned i = s->lock_count; i > 0; i--)
+        told ? cc__waitlist_unlock(s->locks[i - 1]) : cc__waitlist_unlock_untold(s->locks[i - 1]);
 }
 
 /* ---- 3: with the locks ---- */
 
-static int attempt_locked(const struct select *s, unsigned i, struct cc__meet *m) {
+static inline int attempt_locked(const struct select *s, unsigned i, struct cc__meet *m) {
     const cc_case *c = &s->cases[i];
     int rc;
+    if (s->places[i].chan != NULL && !c->chan->always) cc__chan_freeze(c->chan);
     switch (c->op) {
     case CC_OP_DONE: return cc__task_ended_locked(c->task) ? (int)i : -EAGAIN;
     case CC_OP_CLOSED: return cc__chan_ended_locked(c->chan) ? (int)i : -EAGAIN;
@@ -215,11 +243,18 @@ static int attempt_locked(const struct select *s, unsigned i, struct cc__meet *m
     return rc == -EAGAIN || rc == -ENOMEM ? rc : closed(s, c->chan, rc);
 }
 
-static int attempt_all_locked(const struct select *s, struct cc__meet *m, size_t *elem_bytes) {
+/* Most are: a receive where nothing is. An open channel is still to be frozen. */
+static inline bool has_to_wait(const cc_case *c) {
+    if (c->op != CC_OP_RECV || c->chan == NULL || cc__load_relaxed(&c->chan->taken.frozen) == 0) return false;
+    return !cc__chan_may_recv(c->chan);
+}
+
+static inline int attempt_all_locked(const struct select *s, struct cc__meet *m, size_t *elem_bytes) {
     int error = -EAGAIN;
     for (unsigned k = 0, i = s->first; k < s->count; k++, i = i + 1 == s->count ? 0 : i + 1) {
-        if (s->places[i].list == NULL) continue;
+        if (CC__LIKELY(has_to_wait(&s->cases[i])) || s->places[i].list == NULL) continue;
         int rc = attempt_locked(s, i, m);
+        if (CC__LIKELY(rc == -EAGAIN)) continue;
         if (rc >= 0) {
             *elem_bytes = s->cases[i].chan == NULL ? 0 : s->cases[i].chan->elem_bytes;
             return rc;
@@ -233,17 +268,16 @@ static int attempt_all_locked(const struct select *s, struct cc__meet *m, size_t
 static void go_on(struct select *s, struct cc__meet *m, size_t elem_bytes) {
     for (unsigned i = 0; i < s->count; i++)
         if (s->places[i].chan != NULL) cc__chan_thaw(s->places[i].chan);
-    unlock_all(s);
+    unlock_all(s, true);
     cc__chan_meet(m, elem_bytes);
 }
 
 /* ---- 4: nodes ---- */
 
 static inline void append_all(struct select *s) {
-    for (unsigned i = 0; i < s->count; i++) {
-        struct place *p = &s->places[i];
+    for (struct place *p = s->places, *end = p + s->count; p < end; p++) {
         if (p->list == NULL) continue;
-        if (p->chan != NULL)
+        if (CC__LIKELY(p->chan != NULL))
             cc__chan_append(p->chan, p->list, &p->node);
         else
             cc__waitlist_append(p->list, &p->node);
@@ -253,17 +287,16 @@ static inline void append_all(struct select *s) {
 /* ---- 5 ---- */
 
 /* Off all lists but that of case `but`, whose node is off. */
-static void leave_all(struct select *s, unsigned but) {
+static inline __attribute__((always_inline)) void leave_all(struct select *s, unsigned but, bool told) {
     for (unsigned i = 0; i < s->count; i++) {
         struct place *p = &s->places[i];
         if (p->list == NULL || i == but) continue;
-        if (p->chan != NULL) {
-            cc__chan_leave(p->chan, p->list, &p->node);
-            continue;
-        }
-        cc__waitlist_lock(p->lock);
-        cc__waitlist_remove(p->list, &p->node);
-        cc__waitlist_unlock(p->lock);
+        told ? cc__waitlist_lock(p->lock) : cc__waitlist_lock_untold(p->lock);
+        if (p->chan != NULL)
+            cc__chan_remove(p->chan, p->list, &p->node);
+        else
+            cc__waitlist_remove(p->list, &p->node);
+        told ? cc__waitlist_unlock(p->lock) : cc__waitlist_unlock_untold(p->lock);
     }
 }
 
@@ -276,9 +309,9 @@ static unsigned find_hit(const struct select *s) {
 }
 
 /* By one of its nodes. rc: 0, or -EPIPE if what it waited on was closed, or a task ended. */
-static int decided(struct select *s, int rc) {
+static inline __attribute__((always_inline)) int decided(struct select *s, int rc, bool told) {
     unsigned i = find_hit(s);
-    leave_all(s, i);
+    leave_all(s, i, told);
     if (rc == 0 || s->cases[i].op == CC_OP_DONE || s->cases[i].op == CC_OP_CLOSED) return (int)i;
     if (on_descriptor(&s->cases[i])) return -EBADF;
     return closed(s, s->cases[i].chan, (int)s->places[i].node.tag);
@@ -296,30 +329,38 @@ static CC__COLD void say_decided(const struct select *s, int rc) {
             cc__event_chan("no longer waits at", s->cases[i].chan, NULL, cc_chan_notify_name(CC_CHAN_NOTIFY_CANCEL));
 }
 
-static int select_wait(struct select *s, struct cc__task *self) {
-    find_places(s);
+static inline __attribute__((always_inline)) int select_wait_as(struct select *s, struct cc__task *self, bool told) {
     for (;;) {
         struct cc__meet m = {0};
         size_t elem_bytes = 0;
         struct cc__wait *w = begin(s, self);
-        int rc = prepare_descriptors(s);
+        int rc = CC__UNLIKELY(s->descriptors) ? prepare_descriptors(s) : 0;
         if (rc != 0) return rc;
-        lock_all(s);
+        lock_all(s, told);
         rc = attempt_all_locked(s, &m, &elem_bytes);
         if (rc != -EAGAIN) {
             go_on(s, &m, elem_bytes);
             return rc;
         }
         append_all(s);
-        unlock_all(s);
-        if (CC__TRACING(CC__LOG_CHAN)) cc__event_chan("waits in a select", NULL, NULL, NULL);
+        unlock_all(s, told);
+        if (told && CC__TRACING(CC__LOG_CHAN)) cc__event_chan("waits in a select", NULL, NULL, NULL);
         rc = cc__wait_cancellable_here(w, s->deadline_ns, false);
-        if (CC__TRACING(CC__LOG_CHAN)) say_decided(s, rc);
-        if (rc == 0 || rc == -EPIPE) return decided(s, rc);
-        leave_all(s, s->count);
+        if (told && CC__TRACING(CC__LOG_CHAN)) say_decided(s, rc);
+        if (rc == 0 || rc == -EPIPE) return decided(s, rc, told);
+        leave_all(s, s->count, told);
         if (rc == CC__OWN_DEADLINE) return s->after;
         if (rc != CC__WAIT_AGAIN) return rc;
     }
+}
+
+static CC__COLD int select_wait_told(struct select *s, struct cc__task *self) {
+    return select_wait_as(s, self, true);
+}
+
+static inline int select_wait(struct select *s, struct cc__task *self) {
+    if (CC__TRACING(CC__EDGES | CC__LOG_CHAN | CC__LOG_CHAN_MORE)) return select_wait_told(s, self);
+    return select_wait_as(s, self, false);
 }
 
 static int select_many(struct select *s, struct cc__task *self) {

@@ -13,8 +13,8 @@
  * Define: CC__CHAN_CALM=1
  * Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave
  * Break: src/chan/select.c: if (p->list == NULL || i == but) => if (p->list == NULL || i != but)
- * Break: src/chan/select.c: leave_all(s, i); => ;
- * Break: src/chan/select.c: w->one_of = true; => w->hit = true;
+ * Break: src/chan/select.c: leave_all(s, i, told); => ;
+ * Break: src/chan/select.c: .one_of = true => .hit = true
  * Break: src/chan/chan.c: NULL && !cc__wait_claim(w)) => NULL && (cc__wait_claim(w), false))
  */
 #include <ccrt/select.h>
