@@ -378,8 +378,8 @@ enum direction { SEND, RECV };
 
 /* With the lock: whether it evidently has to wait, as most have that come here; without looking at what is rare. */
 static inline bool must_wait(const cc_chan *c, enum direction d) {
-    if (cc__load_relaxed(&c->closed) != 0 || c->closer != NULL || cc__chan_len(c) != (d == SEND ? c->capacity : 0))
-        return false;
+    if (cc__load_relaxed(&c->closed) != 0 || c->closer != NULL) return false;
+    if (c->capacity != 0 && cc__chan_len(c) != (d == SEND ? c->capacity : 0)) return false;
     return d == SEND ? c->rx.first == NULL && c->overflow == CC_OVERFLOW_BLOCK : c->tx.first == NULL;
 }
 
@@ -438,7 +438,8 @@ static inline __attribute__((always_inline)) bool chan_met(cc_chan *c, enum dire
     size_t bytes = c->elem_bytes;
     cc__waitlist_lock_untold(&c->rx);
     struct cc__wait *w = list->first; /* if there is one, it is frozen, and not closed */
-    if (CC__UNLIKELY(w == NULL || !cc__wait_claim(w))) {
+    bool taken = w != NULL && cc__wait_take(w);
+    if (CC__UNLIKELY(!taken) && (w == NULL || !cc__wait_claim(w))) {
         cc__waitlist_unlock_untold(&c->rx);
         return false;
     }
@@ -447,7 +448,13 @@ static inline __attribute__((always_inline)) bool chan_met(cc_chan *c, enum dire
     if (!c->always) cc__chan_thaw(c);
     cc__waitlist_unlock_untold(&c->rx);
     cc__elem_copy(d == SEND ? w->value : elem, d == SEND ? elem : w->value, bytes);
-    cc__wake_claimed(w, CC__MATCHED);
+    if (CC__LIKELY(taken)) {
+        struct cc__task *t = w->task;
+        cc__wait_overrule(w, CC__MATCHED);
+        cc__ready(t);
+    } else {
+        cc__wake_claimed(w, CC__MATCHED);
+    }
     cc__run_completed();
     return true;
 }

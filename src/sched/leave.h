@@ -120,6 +120,11 @@ static inline struct cc__task *cc__self_here(void) {
     return cc__self();
 }
 
+/* 0, or the negative code that a nursery is cancelled with. */
+static inline int cc__nursery_cancelled(const cc_nursery *n) {
+    return cc__load_acquire((const _Atomic int *)(const void *)&n->priv_cancelled); /* [CN2] */
+}
+
 /* Whether a nursery in this chain, up to the first shield, is cancelled; at its top is the runtime, the root nursery
  * of all its tasks. */
 static inline bool cc__chain_cancelled(const struct cc__task *self, const cc_priv_scope *s) {

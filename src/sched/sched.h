@@ -531,7 +531,6 @@ void cc__nursery_add_hook(struct cc_nursery *n, struct cc__nursery_hook *h);
 struct cc__task *cc__nursery_owner(const struct cc_nursery *n);
 /* Its children that have not ended; and whether its owner waits for them. */
 size_t cc__nursery_live(struct cc_nursery *n, bool *owner_waits);
-int cc__nursery_cancelled(const struct cc_nursery *n); /* 0, or a negative code */
 void cc__nursery_cancel(struct cc_nursery *n, int code);
 void cc__nursery_children_ended(struct cc_nursery *n, size_t count); /* well, and without being listed */
 void cc__nursery_list(struct cc__task *self);   /* the running task is found from now on by who cancels its nursery */

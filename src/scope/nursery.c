@@ -140,10 +140,6 @@ cc_nursery *cc_priv_nursery_enter(cc_nursery *n, const char *file, int line) {
     return n;
 }
 
-int cc__nursery_cancelled(const cc_nursery *n) {
-    return cc__load_acquire(cancelled_of((cc_nursery *)(uintptr_t)n)); /* [CN2] */
-}
-
 /* Tell one task that something it runs under was cancelled. */
 static void tell(struct cc__task *t) {
     uint32_t generation = cc__task_generation(cc__load_relaxed(&t->control));

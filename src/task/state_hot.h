@@ -46,4 +46,11 @@ CC__HOT enum cc__unparked cc__state_unpark(struct cc__task *t, uint32_t generati
     return (c & CC__CONTROL_THREAD) != 0 ? CC__UNPARK_WAKE : CC__UNPARK_QUEUE;
 }
 
+CC__HOT bool cc__state_take_parked(struct cc__task *t) {
+    uint64_t c = cc__load_relaxed(&t->control);
+    if ((c & (CC__CONTROL_STATE | CC__CONTROL_THREAD)) != CC__PARKED || t->stack_class == CC__STACKLESS) return false;
+    /* [TS3] acquire: as an unpark. What the caller writes goes with the task, through the queue. */
+    return cc__cas_acquire(&t->control, &c, cc__with_state(c, CC__ACTIVE));
+}
+
 #endif /* CC__TASK_STATE_HOT_H */

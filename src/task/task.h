@@ -148,6 +148,9 @@ enum cc__unparked {
 };
 CC__HOT enum cc__unparked cc__state_unpark(struct cc__task *t, uint32_t generation);
 
+/* The same only if it is a task that is parked. True: the caller queues it. */
+CC__HOT bool cc__state_take_parked(struct cc__task *t);
+
 /* ACTIVE to DONE: the result is in place. */
 void cc__state_finish(struct cc__task *t);
 

@@ -9,7 +9,8 @@
  * Who has something for the waiter claims its wait first: from then on nobody else decides it, and the waiter stays
  * where it is until the claimer, done with its frame, settles the wait. So a value goes into the waiter's frame only if
  * the waiter will take it, and that needs no lock: whoever claims under a list's lock may give that up first. One wait
- * may have several nodes, each on another list; `hit` tells which one it was decided by.
+ * may have several nodes, each on another list; `hit` tells which one it was decided by. Who holds the lock of a wait's
+ * only list and finds the waiter parked claims and unparks it in one step (cc__wait_take).
  *
  * Prev: task/state_future.c  Next: task/wait_hot.h */
 #ifndef CC__TASK_WAIT_H
@@ -95,6 +96,11 @@ bool cc__wait_decide(struct cc__task *t, uint64_t epoch, enum cc__outcome outcom
  * node, and all of the waiter's frame, may be gone once it is settled. What nobody but its list decides need not be
  * claimed. */
 CC__HOT bool cc__wait_claim(struct cc__wait *w);
+/* Claim and unpark in one, with the lock of its only list, where the node still is. True: the caller takes it off,
+ * settles the wait by cc__wait_overrule() and queues the task. Whoever makes a parked task ACTIVE holds it: until it is
+ * queued it sees nothing, so what a timer or a canceller has decided, or does meanwhile, has not been decided. */
+CC__HOT bool cc__wait_take(struct cc__wait *w);
+CC__HOT void cc__wait_overrule(struct cc__wait *w, enum cc__outcome outcome);
 CC__HOT void cc__wait_settle(struct cc__wait *w, enum cc__outcome outcome);
 
 #endif /* CC__TASK_WAIT_H */

@@ -118,4 +118,16 @@ CC__HOT void cc__wait_settle(struct cc__wait *w, enum cc__outcome outcome) {
     cc__store_release(&t->outcome, (now & ~(uint64_t)CC__OUTCOME_CLAIMED) | (uint64_t)outcome);
 }
 
+CC__HOT bool cc__wait_take(struct cc__wait *w) {
+    return !w->one_of && cc__state_take_parked(w->task);
+}
+
+CC__HOT void cc__wait_overrule(struct cc__wait *w, enum cc__outcome outcome) {
+    struct cc__task *t = w->task;
+    uint64_t now = cc__load_relaxed(&t->outcome);
+    CC_ASSERT(now >> CC__OUTCOME_BITS == w->epoch && (now & CC__OUTCOME_CLAIMED) == 0);
+    /* No order: its waiter comes to it through the queue. */
+    cc__store_relaxed(&t->outcome, (now & ~(uint64_t)CC__OUTCOME_MASK) | (uint64_t)outcome);
+}
+
 #endif /* CC__TASK_WAIT_HOT_H */

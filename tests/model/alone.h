@@ -17,10 +17,6 @@ struct cc__task *cc__task_alloc(struct cc__task_cache *cache) {
 void cc__task_free(struct cc__task_cache *cache, struct cc__task *t) {
     (void)cache, (void)t;
 }
-int cc__nursery_cancelled(const struct cc_nursery *n) {
-    (void)n;
-    return 0;
-}
 void cc__nursery_list(struct cc__task *self) {
     (void)self;
 }

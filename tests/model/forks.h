@@ -56,10 +56,6 @@ void cc__record_free(struct cc__task *t) {
 void cc__nursery_unlist(struct cc__task *t) {
     (void)t;
 }
-int cc__nursery_cancelled(const struct cc_nursery *n) {
-    (void)n;
-    return 0;
-}
 void cc__nursery_cancel(struct cc_nursery *n, int code) {
     (void)n, (void)code;
 }

@@ -34,10 +34,6 @@ static int results[3];         /* of the first, and the next */
 
 static int took[MC_THREADS]; /* who released the first handle */
 
-int cc__nursery_cancelled(const struct cc_nursery *n) {
-    (void)n;
-    return 0;
-}
 void cc__nursery_children_ended(struct cc_nursery *n, size_t count) {
     (void)n, (void)count;
 }

@@ -170,10 +170,6 @@ int cc__local_set(struct cc__task *t, cc_local key, void *value) {
     (void)t, (void)key, (void)value;
     return -ENOMEM;
 }
-int cc__nursery_cancelled(const struct cc_nursery *n) {
-    (void)n;
-    return 0;
-}
 void cc__nursery_children_ended(struct cc_nursery *n, size_t count) {
     (void)n, (void)count;
 }

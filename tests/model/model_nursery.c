@@ -12,6 +12,7 @@
  * Sources: src/fiber/ctx_x86_64.S src/sched/finish.c src/sched/inbox.c
  * Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave
  * Mutate: src/scope/nursery.c src/sched/cancel.c
+ * Weaken: src/sched/leave.h: cc__nursery_cancelled: load_acquire -> relaxed
  * Survives: cancel_inner: sub_acq_rel -> release: who gives up a pin looks at nothing after it
  * Survives: count_out_and_unlock: sub_acq_rel -> acquire: the unlock after it releases
  * Survives: cc__nursery_children_ended: cas_acq_rel -> release: who is not the last looks at nothing after it
@@ -25,6 +26,8 @@
  * Break: src/scope/nursery.c: cc__add_relaxed(pins_of(i), 1); => ;
  * Break: src/scope/nursery.c: cc__load_acquire(pins_of(n)) != 0; spins++) => false; spins++)
  */
+#include "sched/leave.h"
+
 #include "around.h"
 
 #include <ccrt/async.h>

@@ -17,6 +17,7 @@
  * Weaken: src/task/state_hot.h: cc__state_park: cas_weak_acq_rel -> acquire
  * Weaken: src/task/state_hot.h: cc__state_unpark: cas_weak_acq_rel -> acquire
  * Weaken: src/task/state_hot.h: cc__state_unpark: cas_weak_acq_rel -> release
+ * Weaken: src/task/state_hot.h: cc__state_take_parked: cas_acquire -> relaxed
  * Survives: thread_sleep: load_acquire -> relaxed: cc__state_resume(), which follows, has a fence
  * Break: src/sched/leave.h: if (!cc__state_park(t)) cc__ready(t); => cc__state_park(t);
  * Break: src/sched/leave.h: if (!cc__state_park(t)) cc__ready => if (cc__state_park(t)) cc__ready
@@ -79,10 +80,6 @@ struct cc__task *cc__worker_pick_through(struct cc__worker *w) {
 bool cc__ready_is_plain(const struct cc__task *t) {
     (void)t;
     return true;
-}
-int cc__nursery_cancelled(const struct cc_nursery *n) {
-    (void)n;
-    return 0;
 }
 void cc__nursery_cancel(struct cc_nursery *n, int code) {
     (void)n, (void)code;
@@ -287,6 +284,23 @@ static void matches(void) {
         __wrap_cc__waitlist_unlock(&list);
     }
 }
+/* As a channel meets who waits: claims and unparks it at once, if it is parked. */
+static void takes(void) {
+    payload = 42;
+    __wrap_cc__waitlist_lock(&list);
+    struct cc__wait *w = list.first;
+    if (w == NULL) {
+        tokens++;
+        __wrap_cc__waitlist_unlock(&list);
+    } else if (cc__wait_take(w)) {
+        cc__waitlist_remove(&list, w);
+        __wrap_cc__waitlist_unlock(&list);
+        cc__wait_overrule(w, CC__MATCHED);
+        enqueue(&task);
+    } else {
+        cc__wake_first(&list, CC__MATCHED);
+    }
+}
 static void closes(void) {
     payload = 42;
     __wrap_cc__waitlist_lock(&list);
@@ -382,6 +396,11 @@ static void done(void) {
 const struct mc_scenario mc_scenarios[] = {
     {"1 worker, match", by_list, {worker, matches}, done},
     {"2 workers, match", by_list, {worker, other_worker, matches}, done},
+    {"2 workers, taken", by_list, {worker, other_worker, takes}, done},
+    {"2 workers, taken, stray", by_list, {worker, other_worker, takes, stray}, done},
+    {"1 worker, timer, taken", with_deadline, {worker, expires, takes}, done, .outcomes = "late matched"},
+    {"1 worker, cancel, taken", cancellable, {worker, cancels, takes}, done, .outcomes = "cancelled matched"},
+    {"a plain thread, taken, stray", thread_by_list, {thread_waits_for_token, takes, stray}, done},
     {"1 worker, match, stray", by_list, {worker, matches, stray}, done},
     {"2 workers, match, stray", by_list, {worker, other_worker, matches, stray}, done},
     {"1 worker, bare flag", bare, {worker, sets_flag}, done},

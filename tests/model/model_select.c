@@ -14,6 +14,7 @@
  * Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave
  * Break: src/chan/select.c: if (p->list == NULL || i == but) => if (p->list == NULL || i != but)
  * Break: src/chan/select.c: leave_all(s, i, told); => ;
+ * Break: src/task/wait_hot.h: return !w->one_of && => return
  * Break: src/chan/select.c: .one_of = true => .hit = true
  * Break: src/chan/chan.c: NULL && !cc__wait_claim(w)) => NULL && (cc__wait_claim(w), false))
  */

@@ -78,10 +78,6 @@ unsigned cc__stack_class(size_t bytes) {
     (void)bytes;
     return 0;
 }
-int cc__nursery_cancelled(const struct cc_nursery *n) {
-    (void)n;
-    return 0;
-}
 void cc__nursery_children_ended(struct cc_nursery *n, size_t count) {
     (void)n, (void)count;
 }

@@ -21,6 +21,7 @@
  * Survives: cc__state_resume: cas_weak_acq_rel -> acquire: a thread is never handed to another: no stack is published
  * Survives: cc__state_resume: cas_weak_acq_rel -> release: still PARKED: nobody has announced anything
  * Survives: cc__state_resume: cas_weak_acq_rel -> relaxed: both
+ * Survives: cc__state_take_parked: cas_acquire -> relaxed: not run here; model_park.c has it
  * Survives: cc__state_free: store_release -> relaxed: the pool's lock, or its owner's own cache, hands the record on
  */
 #include "plat/futex.h"
