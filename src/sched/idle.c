@@ -72,9 +72,10 @@ static void notify(struct cc__runtime *rt) {
     }
 }
 
-/* Whether nobody but the caller could be idle: it is the only worker. */
+/* Whether nobody but the caller could be idle: it is the only worker. A temporary one that the monitor has started just
+ * now may be missed: the monitor, while it has any, looks whether one sleeps while something waits. */
 static bool alone(const struct cc__runtime *rt) {
-    if (cc__worker_count(rt) > 1) return false;
+    if (cc__load_relaxed(&rt->growth.running) > 1) return false;
     struct cc__worker *w = cc__worker_current();
     return w != NULL && w->runtime == rt;
 }

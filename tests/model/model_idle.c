@@ -252,6 +252,7 @@ static void publishes_two(void) {
 
 static void begin(unsigned n, int expected) {
     cc__store_relaxed(&rt.worker_count, n);
+    cc__store_relaxed(&rt.growth.running, n);
     rt.workers = workers;
     rt.idle_words = idle_words;
     cc__store_relaxed(&rt.sleeper_until, CC__NEVER);

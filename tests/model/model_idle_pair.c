@@ -203,6 +203,7 @@ static void publishes_two(void) {
 
 static void begin(unsigned n, int searching) {
     cc__store_relaxed(&rt.worker_count, n);
+    cc__store_relaxed(&rt.growth.running, n);
     rt.workers = workers;
     cc__store_relaxed(&rt.sleeper_until, CC__NEVER);
     cc__store_relaxed(&rt.searching, searching);
@@ -213,6 +214,7 @@ static void begin(unsigned n, int searching) {
         mc_constant(&workers[i].timers.next_ns, sizeof workers[i].timers.next_ns);
     }
     mc_constant(&rt.worker_count, sizeof rt.worker_count);
+    mc_constant(&rt.growth.running, sizeof rt.growth.running);
     mc_constant(&rt.sleeper_until, sizeof rt.sleeper_until);
     mc_constant(&rt.stopping, sizeof rt.stopping);
 }

@@ -55,14 +55,15 @@ static const struct field {
     const char *name;
     size_t at, bytes;
 } fields[] = {
-    FIELD("workers", worker_count), FIELD("class", stack_class),
-    FIELD("turns", round_robin),    FIELD("closed", closed),
-    FIELD("cancelled", cancelled),  FIELD("time", coarse_ns),
-    FIELD("workers", workers),      FIELD("high", inject.high),
-    FIELD("lanes", inject.lane),    FIELD("idle", idle),
-    FIELD("searching", searching),  FIELD("sleeper_until", sleeper_until),
-    FIELD("spawned", spawned),      FIELD("woken", woken),
-    FIELD("serial", serial),        FIELD("stopping", stopping),
+    FIELD("workers", worker_count),   FIELD("class", stack_class),
+    FIELD("turns", round_robin),      FIELD("closed", closed),
+    FIELD("cancelled", cancelled),    FIELD("time", coarse_ns),
+    FIELD("workers", workers),        FIELD("high", inject.high),
+    FIELD("lanes", inject.lane),      FIELD("idle", idle),
+    FIELD("searching", searching),    FIELD("sleeper_until", sleeper_until),
+    FIELD("spawned", spawned),        FIELD("woken", woken),
+    FIELD("serial", serial),          FIELD("stopping", stopping),
+    FIELD("running", growth.running),
 };
 
 static bool looking;
@@ -256,6 +257,7 @@ static void worker(void) {
 
 static void setup(void) {
     cc__store_relaxed(&rt.worker_count, 2);
+    cc__store_relaxed(&rt.growth.running, 2);
     rt.base_count = 2;
     rt.workers = workers;
     rt.idle_words = idle_words;
@@ -291,12 +293,12 @@ static void setup_join(void) {
 }
 
 const struct mc_scenario mc_scenarios[] = {
-    {"spawn", setup, {worker}, check, .outcomes = "workers,class,turns,closed,idle,searching"},
+    {"spawn", setup, {worker}, check, .outcomes = "class,turns,closed,idle,searching,running"},
     {"yield, the first run of another, and its park",
      setup_yield,
      {worker},
      check,
-     .outcomes = "workers,class,time,high,idle,searching"},
+     .outcomes = "class,time,high,idle,searching,running"},
     {"wake", setup_wake, {worker}, check, .outcomes = "nothing"},
     {"join, with the end of the other", setup_join, {worker}, check, .outcomes = "class,time,high"},
     {0},

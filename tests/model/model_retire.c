@@ -232,6 +232,7 @@ static void begin(void) {
     rt.workers = workers;
     rt.idle_words = idle_words;
     rt.growth.idle_ns = IDLE_NS;
+    cc__store_relaxed(&rt.growth.running, WORKERS);
     cc__store_relaxed(&rt.sleeper_until, CC__NEVER);
     cc__bits_init(&rt.idle, idle_words, WORKERS);
     for (unsigned i = 0; i < WORKERS; i++) {
