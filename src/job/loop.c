@@ -51,6 +51,7 @@ static void step(struct loop *l, size_t lo, size_t hi) {
 static bool is_taken(const struct part *p) {
     struct cc__worker *w = cc__worker_current();
     if (w == NULL || !cc__forks_own_any(&w->forks)) return true; /* it went with a switch, or to the global queue */
+    cc__store_relaxed(&w->forks.looks, cc__load_relaxed(&w->forks.looks) + 1);
     if (CC__UNLIKELY(cc__forks_wanted(&w->forks))) cc__forks_offer(w);
     return p->fork.priv_at < cc__load_relaxed(&w->forks.tail) || p->fork.priv_at < w->forks.base;
 }

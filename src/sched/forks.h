@@ -17,6 +17,7 @@ struct cc__worker;
 struct cc__forks {
     cc_priv_forks own; /* head, limit, split: what code of users touches */
     cc_priv_fork **base, **end;
+    _Atomic uint32_t looks; /* of a loop at its forks: it has not forgotten them.  W: owner.  R: the monitor */
     /* What thieves touch. */
     struct cc__waitlist lock __attribute__((aligned(CC__FALSE_SHARING)));
     cc_priv_fork **_Atomic tail;   /* W: with the lock.  R: all */

@@ -128,13 +128,15 @@ static void watch(struct cc__worker *w, int64_t now) {
 }
 
 /* Whether its task has forks and has not touched them for long: it is not about to. (One that forks and joins all the
- * while is found at the same place now and then, by chance.) */
+ * while is found at the same place now and then, by chance. A loop has its at the same place, and comes to them.) */
 static bool forks_wait(struct cc__worker *w) {
     struct cc__watch *seen = &w->watch;
     const void *head = cc__load_relaxed(cc__forks_head(&w->forks));
-    bool still = cc__forks_any(&w->forks) && head == seen->forks_head;
+    uint32_t looks = cc__load_relaxed(&w->forks.looks);
+    bool still = cc__forks_any(&w->forks) && head == seen->forks_head && looks == seen->forks_looks;
     seen->forks_still = still ? seen->forks_still + 1 : 0;
     seen->forks_head = head;
+    seen->forks_looks = looks;
     return seen->forks_still >= FORKS_STILL;
 }
 

@@ -133,7 +133,8 @@ struct cc__watch {
     bool burning;           /* or on a cpu, not only waiting for one; */
     bool hogging;           /* that for much longer; */
     unsigned forks_still;   /* looks at which it had the same forks, */
-    const void *forks_head; /* up to here */
+    const void *forks_head; /* up to here, */
+    uint32_t forks_looks;   /* and had not looked at them */
     bool told, named;       /* and so long that it was reported, as a stall, or to who follows the monitor */
 };
 
