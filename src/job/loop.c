@@ -6,8 +6,9 @@
  * If it was not taken at all, it is joined, which costs nothing, and goes on as the range. So without thieves a loop
  * makes as many forks as its range can be halved, and with them some more for each theft.
  *
- * A grain that is chosen is a part in 64 for each worker. Before the first fork such a loop tries a few indices, and if
- * the rest would take less time than to wake somebody, it does it alone.
+ * A grain that is chosen is a part in 64 for each worker, or what takes some 10 us if that is less: who wants a part is
+ * answered between two steps. How long a step takes is found out before the first fork, while nobody helps, and so by
+ * as few indices as can be timed; if the rest would take less time than to wake somebody, it is done alone.
  *
  * Prev: job/frame.c  Next: job/sort.c */
 #include <ccrt/parallel.h>
@@ -18,7 +19,16 @@
 
 #include <errno.h>
 
-enum { PARTS = 64, REDUCE_PARTS = 1024, TRY = 64, ALONE_CYCLES = 30000 };
+enum {
+    PARTS = 64, /* for each worker, */
+    PARTS_MAX = 1024,
+    REDUCE_PARTS = 1024,
+    TRY_FIRST = 4096, /* a part in so many is tried first, and in so many at most */
+    TRY = 64,
+    TRY_CYCLES = 1000, /* less than that tells nothing */
+    ALONE_CYCLES = 30000,
+    STEP_CYCLES = 25000
+};
 
 struct loop {
     int (*body)(size_t lo, size_t hi, void *args);
@@ -64,7 +74,7 @@ static void run_range(struct loop *l, size_t lo, size_t hi) {
         upper.fork.priv_what = &lazily;
         cc_priv_fork_call(&upper.fork);
         while (lo < mid) {
-            if (mid - lo > grain && is_taken(&upper)) {
+            if (is_taken(&upper) && mid - lo > grain) { /* in this order: who wants it waits for a step at most */
                 run_range(l, lo, mid);
                 break;
             }
@@ -109,14 +119,36 @@ static size_t workers_here(void) {
     return rt->base_count;
 }
 
-/* The first few indices of a loop whose grain is to be chosen; what is left. */
+/* A step is not to take long, if `few` indices take that many cycles. */
+static void shorten(struct loop *l, size_t least, size_t few, uint64_t cycles) {
+    size_t fit = few / (cycles / STEP_CYCLES + 1);
+    if (cycles < STEP_CYCLES) {
+        size_t times = STEP_CYCLES / (cycles + 1);
+        if (l->grain / few <= times) return;
+        fit = few * times;
+    }
+    if (fit < l->grain) l->grain = fit > least ? fit : least;
+}
+
+/* The first few indices of a loop whose grain is to be chosen; what is left. The very first are not what the others
+ * are: code and data may be far away. */
 static size_t try_alone(struct loop *l, size_t lo, size_t hi) {
-    size_t few = (hi - lo) / TRY;
-    if (few == 0) return lo;
-    uint64_t begun = cc__cycles();
-    step(l, lo, lo + few);
-    lo += few;
-    if ((cc__cycles() - begun) * (TRY - 1) > ALONE_CYCLES) return lo;
+    size_t all = hi - lo, few = all / TRY_FIRST + 1, least = l->grain / (PARTS_MAX / PARTS) + 1;
+    if (all < TRY) return lo;
+    uint64_t begun = cc__cycles(), took;
+    for (bool first = true;; first = false) {
+        step(l, lo, lo + few);
+        lo += few;
+        uint64_t now = cc__cycles();
+        took = now - begun;
+        begun = now;
+        if (took >= ALONE_CYCLES || (!first && (took >= TRY_CYCLES || few > all / TRY / 4))) break;
+        if (!first) few *= 2;
+    }
+    if (took * ((hi - lo) / few) > ALONE_CYCLES) {
+        shorten(l, least, few, took);
+        return lo;
+    }
     step(l, lo, hi);
     return hi;
 }
