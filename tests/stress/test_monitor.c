@@ -253,6 +253,28 @@ static void off_is_off(void **state) {
     sem_destroy(&let_go);
 }
 
+/* A loop has a fork at the same place all the while; it comes to that by itself, and is no reason for one more worker.
+ * Where the machine has no time for the loop for long it looks as if it had forgotten it: so once in some is enough. */
+CC_RANGE(steps) {
+    for (int64_t until = cc_now_ns() + (int64_t)(hi - lo) * 20000; cc_now_ns() < until;) cc__cpu_relax();
+}
+static void *loops(void *arg) {
+    test_must(cc_parallel_for(0, 10000, 0, steps) == 0);
+    return arg;
+}
+static void a_loop_stays_on_its_workers(void **state) {
+    (void)state;
+    if (!test_monitored()) skip();
+    uint64_t started = 1;
+    for (int i = 0; i < 10 && started > 0; i++) {
+        cc_runtime *rt = start(&(cc_runtime_attr){.workers = 1});
+        spawn_join(rt, loops, NULL);
+        started = stats_of(rt).workers_started;
+        cc_runtime_destroy(rt);
+    }
+    assert_int_equal(started, 0);
+}
+
 /* Tasks that last about as long as the monitor takes to find them stuck, and ends of runtimes meanwhile (lesson 35). */
 static void *lasts(void *arg) {
     int64_t until = cc_now_ns() + 150000 + (int64_t)(test_random() % 300000);
@@ -284,4 +306,5 @@ TEST_MAIN(cmocka_unit_test(lesson_33_tasks_that_sleep_in_the_kernel_stop_nobody)
           cmocka_unit_test(lesson_26_what_it_woke_runs_beside_who_computes_on),
           cmocka_unit_test(lesson_50_timers_of_a_stuck_worker_are_fired),
           cmocka_unit_test(lesson_34_no_more_workers_than_allowed), cmocka_unit_test(workers_go_though_there_is_work),
-          cmocka_unit_test(off_is_off), cmocka_unit_test(lesson_35_tasks_as_long_as_a_tick))
+          cmocka_unit_test(off_is_off), cmocka_unit_test(a_loop_stays_on_its_workers),
+          cmocka_unit_test(lesson_35_tasks_as_long_as_a_tick))
