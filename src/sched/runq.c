@@ -46,13 +46,18 @@ static bool push_overflow(struct cc__worker *w, struct cc__runq *q, struct cc__t
     return true;
 }
 
+/* Where there was no room. Apart, so that who finds room needs no frame. */
+static CC__NOINLINE void push_full(struct cc__worker *w, struct cc__runq *q, struct cc__task *t, uint32_t head) {
+    if (!push_overflow(w, q, t, head)) cc__runq_push(w, q, t);
+}
+
 void cc__runq_push(struct cc__worker *w, struct cc__runq *q, struct cc__task *t) {
     uint32_t tail = cc__load_relaxed(&q->tail);
-    for (;;) {
-        /* [RQ2] acquire: a thief that moved head has read its slots. Pairs with the CAS in steal and pop. */
-        uint32_t head = cc__load_acquire(&q->head);
-        if (tail - head < CC__RUNQ_SLOTS) break;
-        if (push_overflow(w, q, t, head)) return;
+    /* [RQ2] acquire: a thief that moved head has read its slots. Pairs with the CAS in steal and pop. */
+    uint32_t head = cc__load_acquire(&q->head);
+    if (CC__UNLIKELY(tail - head >= CC__RUNQ_SLOTS)) {
+        push_full(w, q, t, head);
+        return;
     }
     cc__store_relaxed(&q->slot[tail & MASK], t);
     /* [RQ1] release: publishes the slot and the task; a thief that sees the new tail may read both. */
