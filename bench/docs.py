@@ -8,6 +8,7 @@ import datetime
 import json
 import os
 import platform
+import textwrap
 
 import plot
 import report
@@ -106,6 +107,9 @@ def section(row, results):
     commit = f", ccrt {last['commit']}" if last["commit"] else ""
     yield f"Medians of {last['rounds']}, {last['date']}{commit}; {last['machine']}."
     yield ""
+    if row.remark:
+        yield from textwrap.wrap(row.remark, 120)
+        yield ""
 
 
 def page(results):
