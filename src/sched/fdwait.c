@@ -5,10 +5,9 @@
  * Prev: sched/poll.c  Next: sched/filewait.c */
 #include "sched.h"
 
+#include "../plat/fdio.h"
 #include "claims.h"
 #include "leave.h"
-
-#include "../plat/fdio.h"
 
 #include <errno.h>
 #include <poll.h>
