@@ -75,7 +75,8 @@ struct survey {
     unsigned hogging;       /* and very long; */
     unsigned express;       /* 1: one of them all takes only what was begun */
     bool fresh;             /* one was found stuck just now, and it is not known how */
-    bool waiting;           /* tasks that some other worker could run */
+    bool waiting;           /* tasks that some other worker could run, */
+    bool left;              /* and that nobody may be coming to: of one that is stuck, or in the global queue */
     bool polls;             /* one that is stuck has a reactor, which is looked at in its place */
     int64_t timer_ns;       /* the next one of a worker that is not idle */
 };
@@ -163,8 +164,8 @@ static void survey_worker(struct cc__runtime *rt, unsigned i, int64_t *now, stru
         s->polls = true;
         cc__poll_for(w);
     }
-    if (stuck && cc__steal_share(w)) s->waiting = true;
-    if (stuck && (forks_wait(w) || blocked) && !rt->no_stealing && cc__forks_share(w)) s->waiting = true;
+    if (stuck && cc__steal_share(w)) s->left = true;
+    if (stuck && (forks_wait(w) || blocked) && !rt->no_stealing && cc__forks_share(w)) s->left = true;
     if (!away && cc__bits_test(&rt->idle, i)) return; /* one of the sleepers wakes for its timers */
     int64_t next = cc__load_relaxed(&w->timers.next_ns);
     if (next < s->timer_ns) s->timer_ns = next;
@@ -177,7 +178,8 @@ static struct survey survey(struct cc__runtime *rt, int64_t now) {
     s.running = cc__load_relaxed(&rt->growth.running) - s.express;
     cc__fence_full(); /* [ID1] P2 for what was moved: who goes to sleep sees it where it is now, or is seen here */
     s.idle = (unsigned)cc__bits_count(&rt->idle);
-    if (cc__steal_queued(rt)) s.waiting = true;
+    if (!cc__inject_empty(&rt->inject)) s.left = true;
+    s.waiting = s.left || cc__steal_queued(rt);
     return s;
 }
 
@@ -205,7 +207,7 @@ static void act(struct cc__runtime *rt, const struct survey *s, int64_t now) {
     if (cc__load_relaxed(&g->surplus) != many) cc__store_relaxed(&g->surplus, many);
     if (!s->waiting) return;
     if (s->idle > 0) {
-        cc__idle_notify(rt);
+        if (s->left) cc__idle_notify(rt); /* what is in a ring, its worker comes to, and wakes others for it */
         return;
     }
     unsigned more = more_needed(rt, s, now);
