@@ -39,7 +39,7 @@ void cc__worker_init(struct cc__runtime *rt, unsigned place) {
     cc__rng_seed(&w->rng, (uint64_t)now + place);
     cc__timers_init(&w->timers, now);
     cc__reactor_init(&w->reactor);
-    w->polls = &rt->workers[place % rt->base_count].reactor;
+    w->watcher = cc__poll_watcher(rt, place % rt->base_count);
     w->stacks.home = cc__stack_home(0, rt->huge_stacks);
     if (CC__TRACING(CC__TRACE_ALL)) w->trace = cc__trace_open(rt->number, place, rt->name);
 }

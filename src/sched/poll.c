@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* Descriptors, as workers look at them.
  *
- * Each worker that is always there has a reactor of its own, made when a descriptor is first waited for on it; what a
- * task waits for is watched by the reactor of the worker it runs on then, and stays there. Temporary workers share
- * those of the others, so that none goes with them. Who looks, and when:
+ * Of each eight workers one, the watcher, has the reactor for what is waited for on any of them; a descriptor stays
+ * with the one where it was first waited for. It is the last of the eight: since idle workers are woken from the first
+ * on, that one has the least to do besides. (Workers that are bound to processors, and so to memory, each watch their
+ * own. Each worker has a reactor of its own for its calls on files.) Temporary workers have none, so that none goes
+ * with them. Who looks, and when:
  *
- *   - a worker at its own, without waiting, at each 61st task or half millisecond, and when it has nothing to run;
+ *   - a worker at its own and its watcher's, without waiting, at each 61st task or half millisecond, and when it has
+ *     nothing to run; but not at one that its owner sleeps in;
  *   - a worker that sleeps, in its own: it is woken there by events, by its bell, or by the next timer;
  *   - the monitor at that of a worker that is stuck, each millisecond or sooner;
  *   - a plain thread at none: what it waits for is watched by the default runtime's.
  *
  * Tasks that are ready go to the ring of who looked, and nobody is woken for them: to wake a thread costs more than to
- * answer a request, and most are answered before that one would be awake. Only if some of them are left at the next
- * look, when their worker has not come to the end of its ring in between, another is woken. (Where there is no monitor
- * that would find one of them stuck, another is woken at once.)
+ * answer a request, and most are answered before that one would be awake. So as long as one worker is enough for what
+ * arrives, one is awake, and takes much at a time. Only if some of what was in its ring is left a whole turn later,
+ * which is 61 tasks or half a millisecond, another is woken. (Where there is no monitor that would find one of them
+ * stuck, another is woken at once.)
  *
  * Looking on. A worker that has just slept for less than waking it takes looks on for that long before it sleeps again,
  * if it is the one that searches: who sends the next event need not wait for a processor that has gone to sleep. Where
@@ -21,8 +25,9 @@
  * come before the next try, up to a thousand; half as many only after eight times in a row that it was not, since one
  * in vain costs more than one that is not wins.
  *
- * Rejected: one reactor for all (each wait of one worker disturbs the others: 2.2 us a message); waking a worker for
- * each task that is ready (docs/decisions/0012-reactor.md).
+ * Rejected: one reactor that all sleep in (each wait of one worker disturbs the others: 2.2 us a message); one for each
+ * (then each message wakes a worker, that for the next another one); waking a worker for each task that is ready
+ * (docs/decisions/0012-reactor.md).
  *
  * Prev: sched/idle.c  Next: sched/fdwait.c */
 #include "sched.h"
@@ -36,10 +41,11 @@ enum { SHORT_SLEEPS_MAX = 1023, WINS_PER_STEP = 8 };
 
 /* ---- workers ---- */
 
-/* Claim what n events are about, and put it into the ring. */
-static bool deliver(struct cc__worker *w, int n) {
+/* Claim what n events of a reactor are about, and put it into the ring. */
+static bool deliver(struct cc__worker *w, struct cc__reactor *r, int n) {
     struct cc__claims woken = {0};
-    cc__reactor_take(w->polls, w->events, n, &woken);
+    if (n == 0) return false;
+    cc__reactor_take(r, w->events, n, &woken);
     if (woken.first == NULL) return false;
     if (w->searching) cc__idle_stop_searching(w, true); /* before: what others relied on us for, and no more */
     bool several = woken.first != woken.last;
@@ -51,12 +57,17 @@ static bool deliver(struct cc__worker *w, int n) {
 bool cc__poll_deliver(struct cc__worker *w) {
     int n = w->event_count;
     w->event_count = 0;
-    return n > 0 && deliver(w, n);
+    return deliver(w, &w->reactor, n);
+}
+
+static bool look_at(struct cc__worker *w, struct cc__reactor *r) {
+    return cc__reactor_on(r) && deliver(w, r, cc__reactor_look(r, w->events));
 }
 
 bool cc__poll_look(struct cc__worker *w) {
-    int n = cc__reactor_look(w->polls, w->events);
-    return n > 0 && deliver(w, n);
+    if (cc__poll_own(w) && look_at(w, &w->reactor)) return true;
+    struct cc__worker *other = w->watcher;
+    return other != w && cc__load_relaxed(&other->asleep) != CC__ASLEEP_POLLING && look_at(w, &other->reactor);
 }
 
 bool cc__poll_spin(struct cc__worker *w) {
@@ -112,7 +123,7 @@ static int choose(struct cc__worker **out, int fd) {
     struct cc__worker *w = cc__worker_current();
     struct cc__runtime *rt = w == NULL ? NULL : w->runtime;
     int rc = w == NULL ? cc__runtime_default(&rt) : 0;
-    if (rc == 0) *out = &rt->workers[(w != NULL ? w->id : (unsigned)fd) % rt->base_count];
+    if (rc == 0) *out = w != NULL ? w->watcher : rt->workers[(unsigned)fd % rt->base_count].watcher;
     return rc;
 }
 

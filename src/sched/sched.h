@@ -193,12 +193,13 @@ struct cc__worker {
 
     /* Of descriptors. */
     struct cc__reactor reactor;                       /* its own; a temporary worker has none that is started */
-    struct cc__reactor *polls;                        /* the one it looks at, of one that is always there */
+    struct cc__worker *watcher;                       /* whose reactor watches what is waited for here */
     struct cc__poll_event events[CC__REACTOR_EVENTS]; /* what it got there, */
     int event_count;                                  /* and has not looked at yet */
     unsigned poll_owed, poll_step; /* short sleeps before it may look on again; and after the next failure */
     unsigned poll_won;             /* times in a row that looking on was not in vain */
     unsigned poll_passed;          /* looks in a row that left its reactor alone */
+    uint32_t poll_tail;            /* where its ring of the begun ended a turn ago */
 
     /* What others touch, each on lines of its own. */
     struct cc__slot slot __attribute__((aligned(CC__FALSE_SHARING)));
@@ -348,11 +349,18 @@ bool cc__idle_sleep(struct cc__worker *w);
 void cc__idle_wake_all(struct cc__runtime *rt);
 
 /* poll.c */
-static inline bool cc__poll_on(const struct cc__worker *w) { /* whether there is anything to look at */
-    return w->polls != NULL && cc__reactor_on(w->polls);
+enum { CC__WATCHED_MAX = 8 }; /* workers that have one watcher */
+/* The worker whose reactor watches what is waited for on one that is always there. */
+static inline struct cc__worker *cc__poll_watcher(struct cc__runtime *rt, unsigned place) {
+    if (rt->placement != NULL) return &rt->workers[place];
+    unsigned last = place - place % CC__WATCHED_MAX + CC__WATCHED_MAX - 1;
+    return &rt->workers[last < rt->base_count ? last : rt->base_count - 1];
 }
-static inline bool cc__poll_own(const struct cc__worker *w) { /* whether it sleeps in its reactor */
-    return w->polls == &w->reactor && cc__reactor_on(w->polls);
+static inline bool cc__poll_own(const struct cc__worker *w) { /* whether it has a reactor, and sleeps in that */
+    return cc__reactor_on(&w->reactor);
+}
+static inline bool cc__poll_on(const struct cc__worker *w) { /* whether there is anything to look at */
+    return cc__poll_own(w) || cc__reactor_on(&w->watcher->reactor);
 }
 /* Look, without waiting. True: tasks were made ready, and are in w's ring. */
 bool cc__poll_look(struct cc__worker *w);

@@ -23,7 +23,14 @@
 #include "choice.h"
 #include "slot.h"
 
-enum { LOOK_EVERY_MAX = 61, LOOK_CYCLES = 1500000, OTHER_WAY_EVERY = 8, THROUGH_MAX = 8, POLL_PASSES_MAX = 1 };
+enum {
+    LOOK_EVERY_MAX = 61,
+    LOOK_CYCLES = 1500000,
+    OTHER_WAY_EVERY = 8,
+    THROUGH_MAX = 8,
+    POLL_PASSES_MAX = 1,
+    TURN_PARTS = 8
+};
 
 bool cc__worker_expire(struct cc__timers *s, int64_t *now) {
     int64_t next = cc__load_relaxed(&s->next_ns);
@@ -90,9 +97,16 @@ static uint32_t next_look(uint32_t picks, uint64_t took) {
 
 /* Descriptors, unless what is in the ring is enough until the next look: the kernel keeps its events in order, while a
  * ring that is filled faster than it is emptied runs over, and who is at the end of that waits for twice as long as the
- * others. Tasks that keep the ring full for good do not keep descriptors waiting, though. */
-static void look_at_descriptors(struct cc__worker *w) {
-    if (!cc__runq_empty(&w->begun)) cc__idle_notify(w->runtime); /* more than one turn of it: poll.c */
+ * others. Tasks that keep the ring full for good do not keep descriptors waiting, though.
+ *
+ * What is still in the ring after a whole turn is too much for one, if it is more than a small part of one: another
+ * worker is woken (poll.c). */
+static void look_at_descriptors(struct cc__worker *w, uint32_t turn) {
+    if (turn > 0) {
+        int32_t left = (int32_t)(w->poll_tail - cc__load_relaxed(&w->begun.head));
+        if (left > 0 && (uint32_t)left * TURN_PARTS >= turn) cc__idle_notify(w->runtime);
+        w->poll_tail = cc__load_relaxed(&w->begun.tail);
+    }
     if (cc__runq_length(&w->begun) >= LOOK_EVERY_MAX && ++w->poll_passed <= POLL_PASSES_MAX) return;
     w->poll_passed = 0;
     cc__poll_look(w);
@@ -101,11 +115,13 @@ static void look_at_descriptors(struct cc__worker *w) {
 static CC__COLD struct cc__task *look_around(struct cc__worker *w) {
     uint64_t cycles = cc__choice_cycles();
     int64_t now = 0;
+    bool whole = w->look_every == LOOK_EVERY_MAX || cycles - w->looked >= LOOK_CYCLES / 2;
+    uint32_t turn = whole ? w->look_every : 0;
     w->look_every = w->until_look = next_look(w->look_every, cycles - w->looked);
     w->looked = cycles;
     cc__worker_expire(&w->timers, &now);
     cc__coarse_tell(w->runtime, now);
-    if (CC__UNLIKELY(cc__poll_on(w))) look_at_descriptors(w);
+    if (CC__UNLIKELY(cc__poll_on(w))) look_at_descriptors(w, turn);
     open_post(w);
     struct cc__task *t = take_pinned(w);
     return t != NULL ? t : cc__inject_take_batch(&w->runtime->inject, w);
@@ -186,7 +202,7 @@ struct cc__task *cc__worker_find(struct cc__worker *w) {
             cc__idle_stop_searching(w, true);
             return t;
         }
-        if (w->searching && (cc__poll_on(w) ? cc__poll_spin(w) : cc__steal_spin(w))) continue;
+        if (w->searching && (cc__poll_own(w) ? cc__poll_spin(w) : cc__steal_spin(w))) continue;
         if (!cc__idle_sleep(w)) {
             cc__idle_stop_searching(w, false);
             return NULL;

@@ -269,7 +269,6 @@ static void one_worker(void) {
 }
 static void no_reactor(void) {
     begin(1, 1);
-    workers[0].polls = &workers[0].reactor;
     mc_sem_init(&bell, 0);
 }
 static void one_reactor(void) {

@@ -267,6 +267,7 @@ static void setup(void) {
     for (unsigned i = 0; i < 2; i++) {
         struct cc__worker *w = &workers[i];
         w->runtime = &rt;
+        w->watcher = w;
         w->id = i;
         w->until_look = w->look_every = LONG;
         cc__timers_init(&w->timers, 0);

@@ -237,6 +237,7 @@ static void begin(void) {
     cc__bits_init(&rt.idle, idle_words, WORKERS);
     for (unsigned i = 0; i < WORKERS; i++) {
         workers[i].runtime = &rt;
+        workers[i].watcher = &workers[i];
         workers[i].id = i;
         workers[i].until_look = 1;
         cc__store_relaxed(&workers[i].timers.next_ns, CC__NEVER);

@@ -200,6 +200,7 @@ static void begin(unsigned n, int tasks_made) {
     made = tasks_made;
     for (unsigned i = 0; i < n; i++) {
         workers[i].runtime = &rt;
+        workers[i].watcher = &workers[i];
         workers[i].id = i;
         cc__store_relaxed(&workers[i].slot.thief, !fences);
         cc__store_relaxed(&workers[i].timers.next_ns, CC__NEVER);

@@ -304,6 +304,7 @@ static void begin(unsigned n, int how_often) {
     cc__bits_init(&rt.idle, idle_words, n);
     for (unsigned i = 0; i < n; i++) {
         workers[i].runtime = &rt;
+        workers[i].watcher = &workers[i];
         workers[i].id = i;
         workers[i].until_look = 61;
         cc__timers_init(&workers[i].timers, 0);
