@@ -60,8 +60,8 @@ int cc__reactor_watch(struct cc__reactor *r, int fd, uint32_t generation, bool k
 }
 
 /* Events but for the bell; *rung: that was among them. */
-static int wait_for(struct cc__reactor *r, struct cc__poll_event *events, int64_t ns, bool *rung) {
-    int n = cc__epoll_wait(r->set, events, CC__REACTOR_EVENTS, ns), kept = 0;
+static int wait_for(struct cc__reactor *r, struct cc__poll_event *events, int most, int64_t ns, bool *rung) {
+    int n = cc__epoll_wait(r->set, events, most, ns), kept = 0;
     *rung = false;
     for (int i = 0; i < n; i++) {
         if (events[i].data == BELL) {
@@ -76,14 +76,14 @@ static int wait_for(struct cc__reactor *r, struct cc__poll_event *events, int64_
 
 int cc__reactor_sleep(struct cc__reactor *r, struct cc__poll_event *events, int64_t ns) {
     bool rung;
-    int n = wait_for(r, events, ns, &rung);
+    int n = wait_for(r, events, CC__REACTOR_EVENTS, ns, &rung);
     if (rung) cc__bell_hush(r->bell);
     return n;
 }
 
-int cc__reactor_look(struct cc__reactor *r, struct cc__poll_event *events) {
+int cc__reactor_look(struct cc__reactor *r, struct cc__poll_event *events, int most) {
     bool rung;
-    return wait_for(r, events, 0, &rung);
+    return wait_for(r, events, most, 0, &rung);
 }
 
 void cc__reactor_take(struct cc__reactor *r, const struct cc__poll_event *events, int n, struct cc__claims *woken) {

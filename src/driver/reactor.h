@@ -38,7 +38,7 @@ int cc__reactor_watch(struct cc__reactor *r, int fd, uint32_t generation, bool k
 /* Events, up to CC__REACTOR_EVENTS. How many, the bell's own not counted. For the worker it belongs to, which waits for
  * so long, as cc__epoll_wait(), and whose bell it is; and for anyone, without waiting. */
 int cc__reactor_sleep(struct cc__reactor *r, struct cc__poll_event *events, int64_t ns);
-int cc__reactor_look(struct cc__reactor *r, struct cc__poll_event *events);
+int cc__reactor_look(struct cc__reactor *r, struct cc__poll_event *events, int most);
 /* Claim the waits that n events are about. */
 void cc__reactor_take(struct cc__reactor *r, const struct cc__poll_event *events, int n, struct cc__claims *woken);
 /* Wake who sleeps in it. */

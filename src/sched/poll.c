@@ -16,8 +16,8 @@
  * Tasks that are ready go to the ring of who looked, and nobody is woken for them: to wake a thread costs more than to
  * answer a request, and most are answered before that one would be awake. So as long as one worker is enough for what
  * arrives, one is awake, and takes much at a time. Only if some of what was in its ring is left a whole turn later,
- * which is 61 tasks or half a millisecond, another is woken. (Where there is no monitor that would find one of them
- * stuck, another is woken at once.)
+ * which is 61 tasks or half a millisecond, or if a look found two turns of work and did not see the end, another is
+ * woken. (Where there is no monitor that would find one of them stuck, another is woken at once.)
  *
  * Looking on. A worker that has just slept for less than waking it takes looks on for that long before it sleeps again,
  * if it is the one that searches: who sends the next event need not wait for a processor that has gone to sleep. Where
@@ -37,12 +37,12 @@
 #include "claims.h"
 #include "events.h"
 
-enum { SHORT_SLEEPS_MAX = 1023, WINS_PER_STEP = 8 };
+enum { SHORT_SLEEPS_MAX = 1023, WINS_PER_STEP = 8, EVENTS_MIN = 8 };
 
 /* ---- workers ---- */
 
-/* Claim what n events of a reactor are about, and put it into the ring. */
-static bool deliver(struct cc__worker *w, struct cc__reactor *r, int n) {
+/* Claim what n events of a reactor are about, and put it into the ring. most: how many it would have taken. */
+static bool deliver(struct cc__worker *w, struct cc__reactor *r, int n, int most) {
     struct cc__claims woken = {0};
     if (n == 0) return false;
     cc__reactor_take(r, w->events, n, &woken);
@@ -50,18 +50,25 @@ static bool deliver(struct cc__worker *w, struct cc__reactor *r, int n) {
     if (w->searching) cc__idle_stop_searching(w, true); /* before: what others relied on us for, and no more */
     bool several = woken.first != woken.last;
     cc__claims_wake_here(&woken, w);
-    if (several && w->runtime->growth.off) cc__idle_notify(w->runtime);
+    if (n == most || (several && w->runtime->growth.off)) cc__idle_notify(w->runtime);
     return true;
 }
 
 bool cc__poll_deliver(struct cc__worker *w) {
     int n = w->event_count;
     w->event_count = 0;
-    return deliver(w, &w->reactor, n);
+    return deliver(w, &w->reactor, n, CC__REACTOR_EVENTS);
+}
+
+/* How many events to take at a look: the more there is in the ring, the fewer. The kernel keeps the rest in order. */
+static int most_now(struct cc__worker *w) {
+    uint32_t n = cc__runq_length(&w->begun);
+    return n + EVENTS_MIN < CC__REACTOR_EVENTS ? CC__REACTOR_EVENTS - (int)n : EVENTS_MIN;
 }
 
 static bool look_at(struct cc__worker *w, struct cc__reactor *r) {
-    return cc__reactor_on(r) && deliver(w, r, cc__reactor_look(r, w->events));
+    int most = most_now(w);
+    return cc__reactor_on(r) && deliver(w, r, cc__reactor_look(r, w->events, most), most);
 }
 
 bool cc__poll_look(struct cc__worker *w) {
@@ -103,7 +110,7 @@ bool cc__poll_sleep(struct cc__worker *w, int64_t until_ns) {
 void cc__poll_for(struct cc__worker *w) {
     struct cc__poll_event events[CC__REACTOR_EVENTS];
     struct cc__claims woken = {0};
-    int n = cc__reactor_look(&w->reactor, events);
+    int n = cc__reactor_look(&w->reactor, events, CC__REACTOR_EVENTS);
     cc__reactor_take(&w->reactor, events, n, &woken);
     cc__claims_wake(&woken);
 }

@@ -198,7 +198,6 @@ struct cc__worker {
     int event_count;                                  /* and has not looked at yet */
     unsigned poll_owed, poll_step; /* short sleeps before it may look on again; and after the next failure */
     unsigned poll_won;             /* times in a row that looking on was not in vain */
-    unsigned poll_passed;          /* looks in a row that left its reactor alone */
     uint32_t poll_tail;            /* where its ring of the begun ended a turn ago */
 
     /* What others touch, each on lines of its own. */

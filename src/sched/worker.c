@@ -23,14 +23,7 @@
 #include "choice.h"
 #include "slot.h"
 
-enum {
-    LOOK_EVERY_MAX = 61,
-    LOOK_CYCLES = 1500000,
-    OTHER_WAY_EVERY = 8,
-    THROUGH_MAX = 8,
-    POLL_PASSES_MAX = 1,
-    TURN_PARTS = 8
-};
+enum { LOOK_EVERY_MAX = 61, LOOK_CYCLES = 1500000, OTHER_WAY_EVERY = 8, THROUGH_MAX = 8, TURN_PARTS = 8 };
 
 bool cc__worker_expire(struct cc__timers *s, int64_t *now) {
     int64_t next = cc__load_relaxed(&s->next_ns);
@@ -107,8 +100,6 @@ static void look_at_descriptors(struct cc__worker *w, uint32_t turn) {
         if (left > 0 && (uint32_t)left * TURN_PARTS >= turn) cc__idle_notify(w->runtime);
         w->poll_tail = cc__load_relaxed(&w->begun.tail);
     }
-    if (cc__runq_length(&w->begun) >= LOOK_EVERY_MAX && ++w->poll_passed <= POLL_PASSES_MAX) return;
-    w->poll_passed = 0;
     cc__poll_look(w);
 }
 
