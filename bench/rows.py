@@ -590,12 +590,12 @@ IDLE_CONNS = Row(
     metrics=("memory",),
     peers=(
         Peer("goal", constants={"memory": (9200, "bytes")}, goals={"memory": 1.0}),
-        Peer("go", "idle_conns_go.go", **GO, beside=LOAD),
-        Peer("tokio", "idle_conns_tokio.rs", **TOKIO_NET, beside=LOAD, note="its tasks have no stacks"),
+        Peer("go", "echo_go.go", **GO, beside=LOAD),
+        Peer("tokio", "echo_tokio.rs", **TOKIO_NET, beside=LOAD, note="its tasks have no stacks"),
     ),
     workers=(2,),
     rounds=3,
-    env={"BENCH_CONNECTIONS": "10000"},
+    env={"BENCH_CONNECTIONS": "10000", "BENCH_IDLE": "1"},
 )
 
 FILES = Row(

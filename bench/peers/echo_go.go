@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// The echo rows: a goroutine a connection, as one writes a server.
+// The echo rows, and idle_conns: a goroutine with a buffer of 4 KiB for each connection, as one writes a server.
 package main
 
 import "net"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! The echo rows: a task a connection, as one writes a server.
+//! The echo rows, and idle_conns: a task with a buffer of 4 KiB for each connection, as one writes a server.
 
 mod common;
 mod load;
@@ -18,7 +18,7 @@ async fn session(mut connection: TcpStream) {
 }
 
 fn main() {
-    let mut load = load::start(&[]);
+    let mut load = load::start();
     let runtime = common::runtime();
     let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
     let port = listener.local_addr().unwrap().port();

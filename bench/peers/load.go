@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// The load of the echo rows, for the Go programs that serve it; built together with those that need it.
+// The load of the echo rows and of the one of idle connections, for the Go program that serves it.
 package main
 
 import (
@@ -18,6 +18,7 @@ type load struct {
 	to          io.WriteCloser
 	from        io.Reader
 	connections int
+	idle        bool    // the connections rest after one message each
 	before      float64 // memory of this process when it began to listen
 }
 
@@ -26,13 +27,17 @@ func memory() float64 { return statusBytes("VmRSS") + statusBytes("VmPTE") }
 type loadResult struct{ Measured, Ns, P50, P99 float64 }
 
 // Start it, by the program that stands beside this one.
-func startLoad(more ...string) *load {
+func startLoad() *load {
 	connections, err := strconv.Atoi(os.Getenv("BENCH_CONNECTIONS"))
 	check(err == nil, "BENCH_CONNECTIONS")
 	self, err := os.Executable()
 	check(err == nil, "where is this program?")
-	words := append([]string{strconv.Itoa(connections)}, more...)
-	l := &load{command: exec.Command(filepath.Join(filepath.Dir(self), "load"), words...), connections: connections}
+	l := &load{connections: connections, idle: os.Getenv("BENCH_IDLE") != ""}
+	words := []string{strconv.Itoa(connections)}
+	if l.idle {
+		words = append(words, "idle")
+	}
+	l.command = exec.Command(filepath.Join(filepath.Dir(self), "load"), words...)
 	l.to, err = l.command.StdinPipe()
 	check(err == nil, "no pipe")
 	l.from, err = l.command.StdoutPipe()
@@ -63,6 +68,10 @@ func (l *load) reportIdle() {
 
 // The result comes twice: when all is warm, and at the end.
 func (l *load) report() {
+	if l.idle {
+		l.reportIdle()
+		return
+	}
 	l.result()
 	cpu := cpuNs()
 	r := l.result()

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! The load of the echo rows, for the tokio programs that serve it.
-#![allow(dead_code)] // no program needs all of it
+//! The load of the echo rows and of the one of idle connections, for the tokio program that serves it.
 
 use crate::common;
 use std::io::{Read, Write};
@@ -9,15 +8,17 @@ use std::process::{Child, Command, Stdio};
 pub struct Load {
     child: Child,
     connections: usize,
+    idle: bool,  // the connections rest after one message each
     before: f64, // memory of this process when it began to listen
 }
 
 /// Start it, by the program that stands beside this one.
-pub fn start(more: &[&str]) -> Load {
+pub fn start() -> Load {
     let connections = std::env::var("BENCH_CONNECTIONS").unwrap();
+    let idle = std::env::var("BENCH_IDLE").is_ok();
     let child = Command::new(std::env::current_exe().unwrap().with_file_name("load"))
         .arg(&connections)
-        .args(more)
+        .args(if idle { &["idle"][..] } else { &[] })
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -25,6 +26,7 @@ pub fn start(more: &[&str]) -> Load {
     Load {
         child,
         connections: connections.parse().unwrap(),
+        idle,
         before: 0.0,
     }
 }
@@ -58,7 +60,7 @@ impl Load {
     }
 
     /// All connections rest: what memory this process has got since it listens, by their number. Then they are closed.
-    pub fn report_idle(mut self) {
+    fn report_idle(mut self) {
         self.result();
         let got = (common::memory() - self.before) / self.connections as f64;
         println!("memory {got:.1} bytes");
@@ -68,6 +70,9 @@ impl Load {
 
     /// The result comes twice: when all is warm, and at the end.
     pub fn report(mut self) {
+        if self.idle {
+            return self.report_idle();
+        }
         self.result();
         let cpu = common::cpu_ns();
         let [measured, ns, p50, p99] = self.result();
