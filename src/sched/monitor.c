@@ -20,7 +20,8 @@
  *
  * It looks every quarter millisecond while tasks wait and workers are blocked that can be made up for; up to five
  * milliseconds apart while tasks wait, since each look takes a cpu from one that computes; up to ten otherwise; but not
- * later than a timer of a worker that is not idle. When all workers have been idle for a while it sleeps until one is
+ * later than a timer of a worker that is not idle, and each millisecond while one that watches descriptors is at work
+ * and another sleeps that could answer in its place. When all workers have been idle for a while it sleeps until one is
  * woken:
  *
  *   monitor                                       a worker that is woken
@@ -45,12 +46,12 @@
 #include <errno.h>
 
 enum {
-    TICK_NS = 250000,      /* between two looks at what is stuck, and how long that takes */
-    POLLING_NS = 1000000,  /* at most, while one that is stuck has a reactor */
-    WAITING_NS = 5000000,  /* at most, while tasks wait */
-    QUIET_NS = 10000000,   /* at most, while none does */
-    FORKS_STILL = 6,       /* looks at forks that have not changed */
-    LINGER_NS = 50000000,  /* all idle for so long: it sleeps */
+    TICK_NS = 250000,     /* between two looks at what is stuck, and how long that takes */
+    POLLING_NS = 1000000, /* at most, while one that is stuck has a reactor, or one may get stuck and others are idle */
+    WAITING_NS = 5000000, /* at most, while tasks wait */
+    QUIET_NS = 10000000,  /* at most, while none does */
+    FORKS_STILL = 6,      /* looks at forks that have not changed */
+    LINGER_NS = 50000000, /* all idle for so long: it sleeps */
     GRACE_NS = 1000000000, /* and when it has slept for so long, it looks whether that is a deadlock */
     CALM_NS = 10000000     /* no worker computes for long since then: those that were started for that are too many */
 };
@@ -77,7 +78,8 @@ struct survey {
     bool fresh;             /* one was found stuck just now, and it is not known how */
     bool waiting;           /* tasks that some other worker could run, */
     bool left;              /* and that nobody may be coming to: of one that is stuck, or in the global queue */
-    bool polls;             /* one that is stuck has a reactor, which is looked at in its place */
+    bool watches;           /* one that is not idle has a reactor; */
+    bool polls;             /* one that is stuck has, which is looked at in its place */
     int64_t timer_ns;       /* the next one of a worker that is not idle */
 };
 
@@ -160,13 +162,15 @@ static void survey_worker(struct cc__runtime *rt, unsigned i, int64_t *now, stru
         s->hogging += w->watch.hogging && stuck && !blocked;
     }
     if (stuck || away) cc__worker_expire(&w->timers, now);
+    bool idle = !away && cc__bits_test(&rt->idle, i);
+    s->watches = s->watches || (!idle && cc__poll_own(w));
     if (stuck && cc__poll_own(w)) {
         s->polls = true;
         cc__poll_for(w);
     }
     if (stuck && cc__steal_share(w)) s->left = true;
     if (stuck && (forks_wait(w) || blocked) && !rt->no_stealing && cc__forks_share(w)) s->left = true;
-    if (!away && cc__bits_test(&rt->idle, i)) return; /* one of the sleepers wakes for its timers */
+    if (idle) return; /* one of the sleepers wakes for its timers */
     int64_t next = cc__load_relaxed(&w->timers.next_ns);
     if (next < s->timer_ns) s->timer_ns = next;
 }
@@ -228,7 +232,7 @@ static int64_t look(int64_t now, int64_t *pause) {
         act(rt, &s, now);
         idle = idle && s.idle >= s.running;
         waiting = waiting || s.waiting;
-        polls = polls || s.polls;
+        polls = polls || s.polls || (s.watches && s.idle > 0);
         blocked = blocked || s.fresh || (s.blocked > 0 && s.running < rt->base_count + rt->growth.blocked_max);
         if (s.timer_ns < timer) timer = s.timer_ns;
     }
