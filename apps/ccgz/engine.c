@@ -45,13 +45,14 @@ const struct gz_engine *gz_engine_fastest(void) {
 
 /* ---- stored blocks ---- */
 
-enum { STORED_MAX = 65535, STORED_HEAD = 5 };
+enum { STORED_MAX = 65535, STORED_HEAD = 5, SYMBOLS = 16383 };
 
+/* zlib looks every SYMBOLS bytes whether to store what does not get shorter. */
 size_t gz_encode_room(size_t bytes) {
-    return bytes + STORED_HEAD * (bytes / STORED_MAX + 1) + STORED_HEAD + 64;
+    return bytes + STORED_HEAD * (bytes / SYMBOLS + 1) + STORED_HEAD + 64;
 }
 
-static size_t store(const uint8_t *in, size_t bytes, bool last, uint8_t *out) {
+static size_t store_piece(const uint8_t *in, size_t bytes, bool last, uint8_t *out) {
     uint8_t *p = out;
     do {
         size_t n = bytes < STORED_MAX ? bytes : STORED_MAX;
@@ -68,10 +69,15 @@ static size_t store(const uint8_t *in, size_t bytes, bool last, uint8_t *out) {
     return (size_t)(p - out);
 }
 
-size_t gz_encode(const struct gz_engine *engine, void *encoder, const uint8_t *in, size_t bytes, size_t dictionary,
-                 bool last, uint8_t *out) {
-    size_t made = engine->encode(encoder, in, bytes, dictionary, last, out, gz_encode_room(bytes));
-    return made > 0 ? made : store(in, bytes, last, out);
+size_t gz_encode(const struct gz_engine *engine, void *encoder, const struct gz_input *in, bool last, uint8_t *out,
+                 size_t room) {
+    size_t made = engine->encode(encoder, in, last, out, room);
+    if (made > 0) return made;
+    for (int i = 0; i < in->count; i++) {
+        const struct iovec *piece = &in->pieces[i];
+        made += store_piece(piece->iov_base, piece->iov_len, last && i + 1 == in->count, out + made);
+    }
+    return made;
 }
 
 /* ---- checksums ---- */

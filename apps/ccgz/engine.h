@@ -7,6 +7,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
+
+/* What an encoder reads: one piece or several, and what comes before, if there is something. */
+struct gz_input {
+    const struct iovec *pieces;
+    int count;
+    struct iovec before;
+};
 
 /* What a decoder reads and writes; it moves both ways on. */
 struct gz_flow {
@@ -30,15 +38,15 @@ struct gz_engine {
     size_t block;    /* how many bytes to compress at a time, unless told otherwise */
     bool dictionary; /* a block can refer to the 32 KiB before it */
     bool joins;      /* what it makes of several blocks can be put together to one stream; else each is a member */
+    bool pieces;     /* takes several pieces of input as one */
     bool whole;      /* inflates chunks as a whole, by decode_whole */
 
     /* A thing that deflates at a level from 0 to 9, for one caller at a time; NULL: no memory. */
     void *(*encoder_create)(int level);
     void (*encoder_destroy)(void *encoder);
-    /* Deflate. `dictionary` bytes before `in` may be referred to. The result ends with a whole byte; with `last`, it
-     * ends the stream. Its size, or 0: it does not fit. */
-    size_t (*encode)(void *encoder, const uint8_t *in, size_t bytes, size_t dictionary, bool last, uint8_t *out,
-                     size_t room);
+    /* Deflate. What is before it may be referred to. The result ends with a whole byte; with `last`, it ends the
+     * stream. Its size, or 0: it does not fit. */
+    size_t (*encode)(void *encoder, const struct gz_input *in, bool last, uint8_t *out, size_t room);
 
     /* A thing that inflates, begun anew by decoder_reset. */
     void *(*decoder_create)(void);
@@ -67,8 +75,8 @@ const struct gz_engine *gz_engine_fastest(void);
 
 /* Room for what any engine makes of so many bytes, or what is made here if that does not fit: stored blocks. */
 size_t gz_encode_room(size_t bytes);
-size_t gz_encode(const struct gz_engine *engine, void *encoder, const uint8_t *in, size_t bytes, size_t dictionary,
-                 bool last, uint8_t *out);
+size_t gz_encode(const struct gz_engine *engine, void *encoder, const struct gz_input *in, bool last, uint8_t *out,
+                 size_t room);
 
 /* Checksums, by the fastest code there is. */
 uint32_t gz_crc(uint32_t crc, const void *data, size_t bytes);

@@ -29,18 +29,16 @@ static void *encoder_create(int level) {
     return e;
 }
 
-static size_t encode(void *encoder, const uint8_t *in, size_t bytes, size_t dictionary, bool last, uint8_t *out,
-                     size_t room) {
+static size_t encode(void *encoder, const struct gz_input *in, bool last, uint8_t *out, size_t room) {
     struct encoder *e = encoder;
-    (void)dictionary;
     isal_deflate_init(&e->z);
     e->z.level = e->level;
     e->z.level_buf = e->level_bytes > 0 ? e->level_buffer : NULL;
     e->z.level_buf_size = e->level_bytes;
     e->z.end_of_stream = last;
     e->z.flush = last ? NO_FLUSH : FULL_FLUSH;
-    e->z.next_in = (uint8_t *)in; /* it is not written to */
-    e->z.avail_in = (uint32_t)bytes;
+    e->z.next_in = in->pieces->iov_base; /* it is not written to */
+    e->z.avail_in = (uint32_t)in->pieces->iov_len;
     e->z.next_out = out;
     e->z.avail_out = (uint32_t)room;
     int rc = isal_deflate(&e->z);

@@ -18,11 +18,9 @@ static void encoder_destroy(void *encoder) {
     libdeflate_free_compressor(encoder);
 }
 
-static size_t encode(void *encoder, const uint8_t *in, size_t bytes, size_t dictionary, bool last, uint8_t *out,
-                     size_t room) {
-    (void)dictionary;
+static size_t encode(void *encoder, const struct gz_input *in, bool last, uint8_t *out, size_t room) {
     (void)last;
-    return libdeflate_deflate_compress(encoder, in, bytes, out, room);
+    return libdeflate_deflate_compress(encoder, in->pieces->iov_base, in->pieces->iov_len, out, room);
 }
 
 static void *whole_create(void) {

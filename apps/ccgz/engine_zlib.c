@@ -19,17 +19,20 @@ static void encoder_destroy(void *encoder) {
     free(encoder);
 }
 
-static size_t encode(void *encoder, const uint8_t *in, size_t bytes, size_t dictionary, bool last, uint8_t *out,
-                     size_t room) {
+static size_t encode(void *encoder, const struct gz_input *in, bool last, uint8_t *out, size_t room) {
     z_stream *z = encoder;
+    bool whole = true;
     (void)deflateReset(z);
-    if (dictionary > 0) (void)deflateSetDictionary(z, in - dictionary, (uInt)dictionary);
-    z->next_in = (Bytef *)in; /* it is not written to */
-    z->avail_in = (uInt)bytes;
+    if (in->before.iov_len > 0) (void)deflateSetDictionary(z, in->before.iov_base, (uInt)in->before.iov_len);
     z->next_out = out;
     z->avail_out = (uInt)room;
-    int rc = deflate(z, last ? Z_FINISH : Z_SYNC_FLUSH);
-    bool whole = last ? rc == Z_STREAM_END : rc == Z_OK && z->avail_in == 0 && z->avail_out > 0;
+    for (int i = 0; i < in->count && whole; i++) {
+        const bool end = i + 1 == in->count;
+        z->next_in = in->pieces[i].iov_base; /* it is not written to */
+        z->avail_in = (uInt)in->pieces[i].iov_len;
+        int rc = deflate(z, !end ? Z_NO_FLUSH : last ? Z_FINISH : Z_SYNC_FLUSH);
+        whole = end && last ? rc == Z_STREAM_END : rc == Z_OK && z->avail_in == 0 && z->avail_out > 0;
+    }
     return whole ? room - z->avail_out : 0;
 }
 
@@ -71,6 +74,7 @@ const struct gz_engine gz_engine_zlib = {
     .block = (size_t)128 * 1024,
     .dictionary = true,
     .joins = true,
+    .pieces = true,
     .encoder_create = encoder_create,
     .encoder_destroy = encoder_destroy,
     .encode = encode,

@@ -3,7 +3,7 @@
  *
  * Who reads or writes in order, and can do nothing else meanwhile, uses the calls of the library: what is in memory is
  * read where it is asked for, a pipe parks the task. Several buffers at one go, the ends of the pipelines that compute
- * on all workers, are moved on a thread for blocking calls instead: see below.
+ * on all workers, are moved otherwise: see below.
  *
  * Next: engine.h */
 #include "job.h"
@@ -83,10 +83,14 @@ static void advance(struct iovec **v, int *count, size_t bytes) {
     (*v)->iov_len -= bytes;
 }
 
-/* All of some buffers, by plain calls on a thread for that. Not by cc_readv() and cc_writev(): a pipe that a task waits
- * for is watched by one worker, and every worker here computes for milliseconds at a time without looking, while others
- * may run dry. Tried so on a busy machine, the best of 9 runs with input by a pipe took twice as long, though not the
- * median. A thread that returns wakes whoever is idle. */
+/* All of some buffers. From a file by the library's call: what is in memory is read at once. To a file by a plain
+ * call: that is as quick, unless the disk is far behind, and then a thread of its own would not help for longer than
+ * there are buffers, which is some milliseconds; else it would only be one more that wants a processor.
+ *
+ * Pipes by plain calls on a thread for that. Not by cc_readv() and cc_writev(): a pipe that a task waits for is watched
+ * by one worker, and every worker here computes for milliseconds at a time without looking, while others may run dry.
+ * Tried so on a busy machine, the best of 9 runs with input by a pipe took twice as long, though not the median. A
+ * thread that returns wakes whoever is idle. */
 struct transfer {
     ssize_t (*call)(int fd, const struct iovec *v, int count); /* readv() or writev() */
     int fd;
@@ -109,9 +113,25 @@ static int transfer_all(void *arg) {
     return 0;
 }
 
+/* From a file. */
+static int64_t read_file(int fd, struct iovec *v, int count) {
+    int64_t done = 0;
+    for (advance(&v, &count, 0); count > 0;) {
+        ssize_t n = cc_readv(fd, v, count);
+        if (n < 0) return n;
+        if (n == 0) break;
+        done += n;
+        advance(&v, &count, (size_t)n);
+    }
+    return done;
+}
+
 int64_t gz_read_vector(struct gz_io *io, struct iovec *v, int count) {
     struct transfer t = {.call = readv, .fd = io->fd, .v = v, .count = count};
-    (void)cc_blocking(transfer_all, &t);
+    if (io->seekable)
+        t.done = read_file(io->fd, v, count);
+    else
+        (void)cc_blocking(transfer_all, &t);
     if (t.done > 0) io->done += (uint64_t)t.done;
     return t.done;
 }
@@ -119,7 +139,7 @@ int64_t gz_read_vector(struct gz_io *io, struct iovec *v, int count) {
 int gz_write_vector(struct gz_io *io, struct iovec *v, int count) {
     struct transfer t = {.call = writev, .fd = io->fd, .v = v, .count = count};
     for (int i = 0; i < count; i++) io->done += v[i].iov_len;
-    if (io->fd >= 0) (void)cc_blocking(transfer_all, &t);
+    if (io->fd >= 0) (void)(io->seekable ? transfer_all(&t) : cc_blocking(transfer_all, &t));
     return t.done < 0 ? (int)t.done : 0;
 }
 

@@ -29,8 +29,8 @@ int gz_app_say(struct gz_app *app, int status, const char *path, const char *for
 
 /* ---- the runtime ---- */
 
-/* Nothing here blocks a worker but computing, and no more of them are to compute than were asked for: nobody need watch
- * them. */
+/* Nothing here blocks a worker for long but computing, and no more of them are to compute than were asked for: nobody
+ * need watch them. */
 void gz_app_run(struct gz_app *app, struct gz_job *job, struct gz_found *found) {
     const unsigned workers = app->o.way.workers;
     const cc_runtime_attr attr = {.workers = workers, .no_monitor = 1, .name = "ccgz"};

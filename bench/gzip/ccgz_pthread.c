@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The twin of ccgz's compression (apps/ccgz/compress.c) by plain threads, to see what tasks and channels cost: the same
- * engine, blocks, chunks, index and number of buffers; a pool of threads, a thread that reads and one that writes,
- * with one mutex and a condition for each kind of waiting.
+ * engine, blocks, runs, chunks, index and number of buffers; a pool of threads, a thread that reads and one that
+ * writes, with one mutex and a condition for each kind of waiting.
  *
  *     ccgz_pthread WORKERS FILE >OUTPUT
  *
@@ -16,28 +16,40 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-enum { LEVEL = 6, WINDOW = 32768, BLOCK = 128 * 1024, CHUNK = 512 * 1024 };
+enum { LEVEL = 6, WINDOW = 32768, BLOCK = 128 * 1024, CHUNK = 512 * 1024, RUN_MAX = 2, RUNS_LEFT = 8 };
 
 struct block {
-    struct block *next; /* in the list of those to be compressed, or of the spare ones */
-    size_t dictionary, bytes, made;
+    struct block *next; /* in the list of the spare ones */
+    size_t bytes;
+    uint8_t *in;
+};
+
+struct run {
+    struct run *next; /* in the list of those to be compressed, or of the idle ones */
+    struct block *blocks[RUN_MAX];
+    size_t count, most, dictionary, bytes, made;
     bool last, ends_chunk, done;
     uint32_t crc;
-    uint8_t *in, *out;
+    uint8_t before[WINDOW];
+    uint8_t *out;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t has_work = PTHREAD_COND_INITIALIZER, has_spare = PTHREAD_COND_INITIALIZER,
-                      has_result = PTHREAD_COND_INITIALIZER;
-static struct block *to_do, **to_do_end = &to_do, *spare; /* with the lock, as are the next */
-static struct block **in_order;
+                      has_idle = PTHREAD_COND_INITIALIZER, has_result = PTHREAD_COND_INITIALIZER;
+static struct block *spare; /* with the lock, as are the next */
+static struct run *to_do, **to_do_end = &to_do, *idle;
+static struct run **in_order;
 static size_t window, first, count;
 static bool closed;
 
 static const struct gz_engine *engine;
+static size_t run_room;
 static int input;
+static uint64_t input_left;
 
 static void die(const char *what) {
     (void)fprintf(stderr, "ccgz_pthread: %s: %s\n", what, strerror(errno));
@@ -46,22 +58,38 @@ static void die(const char *what) {
 
 /* ---- a worker ---- */
 
+static void compress_run(struct run *r, void *encoder) {
+    struct iovec pieces[RUN_MAX];
+    const struct gz_input in = {
+        .pieces = pieces, .count = (int)r->count, .before = {.iov_base = r->before, .iov_len = r->dictionary}};
+    r->crc = 0;
+    for (size_t i = 0; i < r->count; i++) {
+        pieces[i] = (struct iovec){.iov_base = r->blocks[i]->in, .iov_len = r->blocks[i]->bytes};
+        r->crc = gz_crc(r->crc, pieces[i].iov_base, pieces[i].iov_len);
+    }
+    r->made = gz_encode(engine, encoder, &in, r->last, r->out, run_room);
+}
+
 static void *worker(void *arg) {
     void *encoder = engine->encoder_create(LEVEL);
     if (encoder == NULL) die("encoder");
     pthread_mutex_lock(&lock);
     for (;;) {
         while (to_do == NULL && !closed) pthread_cond_wait(&has_work, &lock);
-        struct block *b = to_do;
-        if (b == NULL) break;
-        to_do = b->next;
+        struct run *r = to_do;
+        if (r == NULL) break;
+        to_do = r->next;
         if (to_do == NULL) to_do_end = &to_do;
         pthread_mutex_unlock(&lock);
-        b->crc = gz_crc(0, b->in, b->bytes);
-        b->made = gz_encode(engine, encoder, b->in, b->bytes, b->dictionary, b->last, b->out);
+        compress_run(r, encoder);
         pthread_mutex_lock(&lock);
-        b->done = true;
-        if (in_order[first] == b) pthread_cond_signal(&has_result);
+        for (size_t i = 0; i < r->count; i++) {
+            r->blocks[i]->next = spare;
+            spare = r->blocks[i];
+        }
+        pthread_cond_signal(&has_spare);
+        r->done = true;
+        if (in_order[first] == r) pthread_cond_signal(&has_result);
     }
     pthread_mutex_unlock(&lock);
     engine->encoder_destroy(encoder);
@@ -79,10 +107,20 @@ static struct block *take_spare(void) {
     return b;
 }
 
-static struct block *read_block(const struct block *before) {
+static struct run *take_idle(void) {
+    pthread_mutex_lock(&lock);
+    while (idle == NULL) pthread_cond_wait(&has_idle, &lock);
+    struct run *r = idle;
+    idle = r->next;
+    pthread_mutex_unlock(&lock);
+    size_t share = (size_t)(input_left / BLOCK / RUNS_LEFT);
+    r->most = share < 1 ? 1 : share < RUN_MAX ? share : RUN_MAX;
+    r->count = r->bytes = r->dictionary = 0;
+    return r;
+}
+
+static struct block *read_block(void) {
     struct block *b = take_spare();
-    b->dictionary = before == NULL ? 0 : WINDOW;
-    if (before != NULL) memcpy(b->in - WINDOW, before->in + before->bytes - WINDOW, WINDOW);
     b->bytes = 0;
     ssize_t got = 1;
     while (b->bytes < BLOCK && got > 0) {
@@ -93,31 +131,42 @@ static struct block *read_block(const struct block *before) {
     return b;
 }
 
-static void submit(struct block *b) {
-    b->done = false;
-    b->next = NULL;
+static void submit(struct run *r) {
+    r->done = false;
+    r->next = NULL;
     pthread_mutex_lock(&lock);
-    *to_do_end = b;
-    to_do_end = &b->next;
-    in_order[(first + count++) % window] = b;
-    closed = b->last;
+    *to_do_end = r;
+    to_do_end = &r->next;
+    in_order[(first + count++) % window] = r;
+    closed = r->last;
     pthread_cond_signal(&has_work);
     if (closed) pthread_cond_broadcast(&has_work);
     pthread_mutex_unlock(&lock);
 }
 
 static void *reader(void *arg) {
+    struct run *r = NULL;
     size_t in_chunk = 0;
-    for (struct block *b = read_block(NULL), *next = NULL;; b = next) {
+    for (struct block *b = read_block(), *next = NULL;; b = next) {
         bool ends = b->bytes < BLOCK;
-        if (!ends) next = read_block(b);
+        if (!ends) next = read_block();
         ends = ends || next->bytes == 0;
-        if (in_chunk == 0) b->dictionary = 0;
+        if (r == NULL) r = take_idle();
+        r->blocks[r->count++] = b;
+        r->bytes += b->bytes;
+        input_left -= b->bytes < input_left ? b->bytes : input_left;
         in_chunk += b->bytes;
-        b->last = ends;
-        b->ends_chunk = ends || in_chunk >= CHUNK;
-        if (b->ends_chunk) in_chunk = 0;
-        submit(b);
+        r->last = ends;
+        r->ends_chunk = ends || in_chunk >= CHUNK;
+        if (r->ends_chunk) in_chunk = 0;
+        if (!r->ends_chunk && r->count < r->most) continue;
+        struct run *then = ends ? NULL : take_idle();
+        if (!r->ends_chunk) {
+            then->dictionary = WINDOW;
+            memcpy(then->before, b->in + b->bytes - WINDOW, WINDOW);
+        }
+        submit(r);
+        r = then;
         if (ends) return arg;
     }
 }
@@ -139,21 +188,21 @@ static void put(const void *from, size_t bytes) {
     }
 }
 
-static struct block *take_result(void) {
+static struct run *take_result(void) {
     pthread_mutex_lock(&lock);
     while (count == 0 || !in_order[first]->done) pthread_cond_wait(&has_result, &lock);
-    struct block *b = in_order[first];
+    struct run *r = in_order[first];
     first = (first + 1) % window;
     count--;
     pthread_mutex_unlock(&lock);
-    return b;
+    return r;
 }
 
-static void give_back(struct block *b) {
+static void give_back(struct run *r) {
     pthread_mutex_lock(&lock);
-    b->next = spare;
-    spare = b;
-    pthread_cond_signal(&has_spare);
+    r->next = idle;
+    idle = r;
+    pthread_cond_signal(&has_idle);
     pthread_mutex_unlock(&lock);
 }
 
@@ -168,17 +217,17 @@ static void writer(void) {
     gz_index_mark(mark, GZ_IN_MEMBER);
     put(text, gz_header_make(text, LEVEL, 0, NULL, mark, GZ_MARK));
     while (!last) {
-        struct block *b = take_result();
-        last = b->last;
-        put(b->out, b->made);
-        crc = gz_crc_join(crc, b->crc, b->bytes);
-        index.data_bytes += b->bytes;
-        chunk_made += b->made;
-        if (b->ends_chunk) {
+        struct run *r = take_result();
+        last = r->last;
+        put(r->out, r->made);
+        crc = gz_crc_join(crc, r->crc, r->bytes);
+        index.data_bytes += r->bytes;
+        chunk_made += r->made;
+        if (r->ends_chunk) {
             gz_index_add(&index, chunk_made);
             chunk_made = 0;
         }
-        give_back(b);
+        give_back(r);
     }
     gz_trailer_make(trailer, crc, index.data_bytes);
     put(trailer, sizeof trailer);
@@ -187,25 +236,35 @@ static void writer(void) {
     put(text, gz_index_make(&index, text));
 }
 
+static void make_buffers(size_t blocks) {
+    for (size_t i = 0; i < blocks; i++) {
+        struct block *b = calloc(1, sizeof *b);
+        if (b == NULL || (b->in = malloc(BLOCK)) == NULL) die("memory");
+        b->next = spare;
+        spare = b;
+    }
+    for (size_t i = 0; i < window; i++) {
+        struct run *r = calloc(1, sizeof *r);
+        if (r == NULL || (r->out = malloc(run_room)) == NULL) die("memory");
+        r->next = idle;
+        idle = r;
+    }
+}
+
 int main(int argc, char **argv) {
     size_t workers = argc == 3 ? strtoul(argv[1], NULL, 10) : 0;
     if (workers == 0) return 2;
     engine = &gz_engine_zlib;
     input = open(argv[2], O_RDONLY);
-    if (input < 0) die(argv[2]);
-    window = 2 * workers + 7;
+    struct stat st;
+    if (input < 0 || fstat(input, &st) != 0) die(argv[2]);
+    input_left = (uint64_t)st.st_size;
+    window = workers + 5;
+    run_room = gz_encode_room((size_t)RUN_MAX * BLOCK);
     in_order = calloc(window, sizeof *in_order);
     pthread_t *threads = calloc(workers + 1, sizeof *threads);
     if (in_order == NULL || threads == NULL) die("memory");
-    for (size_t i = 0; i < window; i++) {
-        struct block *b = calloc(1, sizeof *b);
-        uint8_t *memory = malloc(WINDOW + BLOCK + gz_encode_room(BLOCK));
-        if (b == NULL || memory == NULL) die("memory");
-        b->in = memory + WINDOW;
-        b->out = b->in + BLOCK;
-        b->next = spare;
-        spare = b;
-    }
+    make_buffers(RUN_MAX * (workers + 2) + 1);
     for (size_t i = 0; i <= workers; i++)
         if (pthread_create(&threads[i], NULL, i == workers ? reader : worker, NULL) != 0) die("thread");
     writer();

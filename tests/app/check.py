@@ -124,6 +124,15 @@ def case_ways():
             need(run("-dc", stdin=packed)[0] == data, f"{engine} {way}: not as a stream")
 
 
+def case_workers():
+    """What is made does not depend on the number of workers: with blocks in a row, and one by one at the end."""
+    for name, data in (("text", INPUTS["text"]), ("noise", noise(4_500_001))):
+        write(name, (data * (1 + (9 << 20) // len(data)))[:9_000_001])
+        made = {run("-nc", "-p", workers, name)[0] for workers in ("1", "2", "3", "8")}
+        need(len(made) == 1, f"{name}: it depends on the number of workers")
+        need(gzip.decompress(made.pop()) == Path(name).read_bytes(), f"{name}: not what python reads")
+
+
 def case_first_member():
     """Readers that know only one member get all of it."""
     data = INPUTS["text"]
