@@ -20,6 +20,7 @@ class Peer:
     constants: dict = field(default_factory=dict)  # metric: (value, unit), instead of a program
     ours: dict = field(default_factory=dict)  # our own program with this environment, instead of another's
     serial: bool = False  # the same work by one thread, in plain C: the speed-up is shown
+    workers: tuple = ()  # those of the row's that it is measured beside, if not all: it may have no use for more
     note: str = ""  # what a reader of the figures must know
     beside: tuple = ()  # C programs of this folder that are built beside it, for it to start
 
@@ -390,10 +391,11 @@ GZIP_COMPRESS = Row(
         Peer("pthread", ours={"BENCH_GZIP": "pthread"}, version=libc_version, goals=gzip_goals(wall=1.01),
              note="the same pipeline by plain threads"),
         Peer("-p 2", ours={"BENCH_GZIP_WORKERS": "2"}, version=lambda: "ccgz", goals=gzip_goals(wall={8: 1.02}),
-             note="ccgz with 2 workers"),
-        Peer("gzip", ours={"BENCH_GZIP": "gzip"}, **GZIP, note="one thread"),
-        Peer("libdeflate", ours={"BENCH_GZIP": "libdeflate"}, **LIBDEFLATE, note="one thread, all in memory"),
-        Peer("igzip", ours={"BENCH_GZIP": "igzip"}, **IGZIP, note="one thread, -3: its greatest level"),
+             workers=(8,), note="ccgz with 2 workers"),
+        Peer("gzip", ours={"BENCH_GZIP": "gzip"}, **GZIP, workers=(2,), note="one thread"),
+        Peer("libdeflate", ours={"BENCH_GZIP": "libdeflate"}, **LIBDEFLATE, workers=(2,),
+             note="one thread, all in memory"),
+        Peer("igzip", ours={"BENCH_GZIP": "igzip"}, **IGZIP, workers=(2,), note="one thread, -3: its greatest level"),
     ),
     rounds=5,
     workers=(2, 8),
@@ -406,10 +408,11 @@ GZIP_DECOMPRESS = Row(
     peers=(
         Peer("pigz", ours={"BENCH_GZIP": "pigz"}, **PIGZ, goals=gzip_goals(wall=0.885, memory=1.5)),
         Peer("pigz -p1", ours={"BENCH_GZIP": "pigz-p1"}, **PIGZ, goals=gzip_goals(wall=1.0, fast=0.5, index=0.357)),
-        Peer("gzip", ours={"BENCH_GZIP": "gzip"}, **GZIP),
-        Peer("libdeflate", ours={"BENCH_GZIP": "libdeflate"}, **LIBDEFLATE, note="all in memory"),
-        Peer("igzip", ours={"BENCH_GZIP": "igzip"}, **IGZIP),
+        Peer("gzip", ours={"BENCH_GZIP": "gzip"}, **GZIP, workers=(2,)),
+        Peer("libdeflate", ours={"BENCH_GZIP": "libdeflate"}, **LIBDEFLATE, workers=(2,), note="all in memory"),
+        Peer("igzip", ours={"BENCH_GZIP": "igzip"}, **IGZIP, workers=(2,)),
     ),
+    rounds=5,
     workers=(2, 8),
 )
 

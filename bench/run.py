@@ -148,7 +148,9 @@ def run_row(row, peer_commands, rounds):
         return []
     results = []
     for workers in row.workers:
-        runs = measure(row, {"ours": build.our_command(row), **peer_commands}, rounds, workers)
+        beside = {peer.name for peer in row.peers if not peer.workers or workers in peer.workers}
+        peers = {name: command for name, command in peer_commands.items() if name in beside}
+        runs = measure(row, {"ours": build.our_command(row), **peers}, rounds, workers)
         of = {name: medians(of_program) for name, of_program in runs.items()}
         of |= {peer.name: {name: (*value, []) for name, value in peer.constants.items()}
                for peer in row.peers if peer.constants}
