@@ -94,6 +94,12 @@ static bool is_file(int fd) {
     return fstat(fd, &st) == 0 && (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode));
 }
 
+/* What poll() did not find ready was opened for the other way alone, and never will be; or it is to be waited for. */
+static int why_not(int fd, int other_way) {
+    int flags = fcntl(fd, F_GETFL);
+    return flags >= 0 && (flags & O_ACCMODE) == other_way ? EBADF : EAGAIN;
+}
+
 ssize_t cc__fdio_read_now(int fd, const struct iovec *iov, int count, int64_t at) {
     int saved = errno;
     ssize_t rc = read_once(fd, iov, count, at, RWF_NOWAIT);
@@ -105,7 +111,7 @@ ssize_t cc__fdio_read_now(int fd, const struct iovec *iov, int count, int64_t at
             if (got > 0)
                 rc = read_once(fd, iov, count, at, 0);
             else
-                errno = got == 0 ? EAGAIN : -got;
+                errno = got == 0 ? why_not(fd, O_WRONLY) : -got;
         }
     }
     return settle(rc, saved);
@@ -122,7 +128,7 @@ ssize_t cc__fdio_write_now(int fd, const struct iovec *iov, int count, int64_t a
             if (some.iov_len > PIPE_BUF) some.iov_len = PIPE_BUF;
             rc = write_once(fd, &some, 1, at, 0, masked);
         } else {
-            errno = got == 0 ? EAGAIN : -got;
+            errno = got == 0 ? why_not(fd, O_RDONLY) : -got;
         }
     }
     return settle(rc, saved);

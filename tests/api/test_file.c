@@ -184,7 +184,7 @@ static void bad_input(void **state) {
     memset(name + 1, 'x', sizeof name - 2);
     assert_int_equal(cc_open(name, O_RDONLY, 0), -ENAMETOOLONG);
     assert_int_equal(cc_open("/dev/null/x", O_RDONLY, 0), -ENOTDIR);
-    assert_int_equal(cc_open("/proc/self/exe", O_WRONLY, 0), -ETXTBSY);
+    if (!CCRT_TEST_EMULATED) assert_int_equal(cc_open("/proc/self/exe", O_WRONLY, 0), -ETXTBSY);
     assert_int_equal(cc_open("/dev/null", O_RDONLY | O_DIRECTORY, 0), -ENOTDIR);
     assert_int_equal(cc_stat("/dev/null/x", &st), -ENOTDIR);
     assert_int_equal(cc_dir_open(&d, NULL), -EINVAL);

@@ -86,12 +86,15 @@ static void bad_input(void **state) {
     (void)state;
     cc_process p;
     const char *none[] = {"/no/such/program", NULL}, *empty[] = {NULL}, *cat[] = {"cat", NULL};
-    assert_int_equal(cc_process_spawn(&p, none, NULL), -ENOENT);
+    /* An emulator makes a fork of a child that shares its parent's memory: why it could not begin is not heard. */
+    if (!CCRT_TEST_EMULATED) assert_int_equal(cc_process_spawn(&p, none, NULL), -ENOENT);
     assert_int_equal(cc_process_spawn(&p, empty, NULL), -EINVAL);
     assert_int_equal(cc_process_spawn(&p, NULL, NULL), -EINVAL);
     assert_int_equal(cc_process_spawn(&p, cat, &(cc_process_attr){.in = -3, .out = CC_STDIO_PIPE}), -EINVAL);
-    assert_int_equal(cc_process_spawn(&p, cat, &(cc_process_attr){.dir = "/no/such/folder"}), -ENOENT);
-    assert_int_equal(p.out, -1);
+    if (!CCRT_TEST_EMULATED) {
+        assert_int_equal(cc_process_spawn(&p, cat, &(cc_process_attr){.dir = "/no/such/folder"}), -ENOENT);
+        assert_int_equal(p.out, -1);
+    }
     char buf[40];
     const char *env[] = {"A=b", NULL}, *prints[] = {"/usr/bin/env", NULL};
     cc_process_attr attr = {.out = CC_STDIO_PIPE, .env = env, .dir = "/"};
