@@ -26,6 +26,50 @@ int mc_self(void) {
     return (int)mc.self;
 }
 
+/* ---- what setup() says of atomics ---- */
+
+static void told(const void *at, size_t bytes, bool constant) {
+    if (mc.told == MC__TOLD) mc__die("told of too many atomics");
+    mc.tale[mc.told++] = (struct mc__told){.begin = (uintptr_t)at, .end = (uintptr_t)at + bytes, .constant = constant};
+}
+
+void mc_constant(const void *at, size_t bytes) {
+    told(at, bytes, true);
+}
+
+void mc_statistics(const void *at, size_t bytes) {
+    told(at, bytes, false);
+}
+
+bool mc__no_step(const struct mc__op *op) {
+    if (op->kind->object != MC__ATOMIC) return false;
+    for (unsigned i = 0; i < mc.told; i++) {
+        const struct mc__told *k = &mc.tale[i];
+        if (op->addr >= k->end || k->begin >= op->addr + op->size) continue;
+        if (!k->constant) return true;
+        if (mc.self == MC__MAIN) return false;
+        if (op->kind == &mc__load) return true;
+        mc__fail(MC_MISUSE, op->pc, "%s of what mc_constant() was told of", op->kind->name);
+    }
+    return false;
+}
+
+void mc_forget(uint64_t now) {
+    struct mc__thread *t = mc__self();
+    t->digest = mc__mix((uintptr_t)PC, now);
+    memset(&t->looked, 0, sizeof t->looked);
+}
+
+void mc_blind(void) {
+    struct mc__thread *t = mc__self();
+    t->blind = true;
+    memset(&t->sees, 0, sizeof t->sees);
+}
+
+void mc_sees(const void *at, size_t bytes) {
+    mc__set_add(&mc__self()->sees, mc__object_at((uintptr_t)at, (unsigned)bytes, MC__ATOMIC));
+}
+
 /* ---- choices ---- */
 
 static unsigned choice_options(const struct mc__thread *t, const struct mc__op *op, uint16_t *codes) {

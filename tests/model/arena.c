@@ -46,6 +46,12 @@ void mc__arena_reset(void) {
     for (unsigned i = 0; i < MC__ALL; i++) regions[i].n = 0, regions[i].used = 0;
 }
 
+bool mc__arena_used(void) {
+    bool used = false;
+    for (unsigned i = 0; i < MC__ALL; i++) used = used || regions[i].n > 0;
+    return used;
+}
+
 void mc__arena_tape(struct mc__tape *tape) {
     for (unsigned i = 0; i < MC__ALL; i++) {
         struct region *r = &regions[i];

@@ -64,6 +64,8 @@ struct mc_scenario {
     bool alike;     /* threads with the same function do the same: they begin in their order, since any other is the
                      * same with the names changed */
     bool fences;    /* its only seq_cst operations are fences: they need not be tried in every order (fences.c) */
+    bool states;    /* search by states, not by executions: where many of those come to the same (states.c). No heap,
+                     * no other threads */
     bool full;      /* takes long: run with --full only */
     bool leaks;     /* what is allocated need not be freed */
 
@@ -122,6 +124,19 @@ void *mc_stack(size_t bytes);
 /* In setup(): atomics that no thread will change, which then cost nothing to load. A thread that does is a bug. */
 void mc_constant(const void *at, size_t bytes);
 
+/* In setup(): counters that nobody acts on, not even who counts. No thread sees them change, and there are no steps. */
+void mc_statistics(const void *at, size_t bytes);
+
+/* What this thread does from now on does not follow from what it has read so far, but from `now` and what it will read:
+ * it is in the middle of no spin loop, and its variables are `now` and what never changes. For `states`: the fewer of
+ * them there are, the more of its pasts are the same. Wrong, it hides executions. */
+void mc_forget(uint64_t now);
+
+/* Until its next full fence this thread loads no atomics but those of mc_sees(), which comes after, and what it stores
+ * or updates of the others has one place to go: it is a bug otherwise. For `states`: what is old is nothing to it. */
+void mc_blind(void);
+void mc_sees(const void *at, size_t bytes);
+
 /* Have fn called for each access to memory that instrumented code makes from now on in this execution; NULL: no more.
  * fn itself must not be instrumented. An atomic operation writes if it stores. */
 void mc_watch(void (*fn)(const void *at, size_t bytes, bool write));
@@ -154,6 +169,7 @@ struct mc_result {
     uint64_t pruned; /* given up: the same as one that was run before */
     uint64_t cut;    /* given up at a bound */
     uint64_t steps;
+    uint64_t states;   /* of a search by those */
     bool exhausted;    /* nothing was left out */
     char bound[128];   /* which bound was hit first, or empty */
     uint64_t outcomes; /* how many differ in some result of some thread, or in what mc_outcome() was told */

@@ -198,7 +198,7 @@ static int node_pick(struct mc__node *n) {
     if (mc.depth < search.forced_steps) return search.forced[mc.depth].tid;
     if (mc.options.mode == MC_RANDOM)
         return (int)nth_of(n->enabled, (unsigned)random_below((unsigned)__builtin_popcount(n->enabled)));
-    if (mc.options.mode == MC_REDUCED && before != NULL) n->sleep = mc__dpor_sleep(before);
+    if ((mc.options.mode == MC_REDUCED || mc.by_states) && before != NULL) n->sleep = mc__dpor_sleep(before);
     mc__mask awake = n->enabled & (mc__mask)~n->sleep;
     if (awake == 0) return -1;
     bool same = before != NULL && (awake & MC__BIT(before->tid)) != 0;
@@ -221,6 +221,8 @@ static struct mc__node *node_new(mc__mask enabled) {
     n->done = n->sleep = 0;
     n->choice = n->choices = 0;
     int tid = node_pick(n);
+    bool main = enabled == MC__BIT(MC__MAIN);
+    if (tid >= 0 && mc.by_states && !main && mc__states_seen(n->sleep)) tid = -1;
     if (tid < 0) {
         mc.end = MC__PRUNED;
         return NULL;
@@ -277,16 +279,11 @@ static unsigned choose(const struct mc__thread *t, struct mc__node *n) {
     return n->code;
 }
 
-static uint64_t mix(uint64_t h, uint64_t value) {
-    h = (h ^ value) * 0xbf58476d1ce4e5b9u;
-    return h ^ (h >> 29);
-}
-
 static mc__word step(struct mc__thread *t) {
     struct mc__node *n = &mc.node[mc.depth - 1];
     n->result = n->op.kind->apply(t, &n->op, choose(t, n));
     t->now.before.t[t->tid]++; /* what it does from now on is not part of what the operation published */
-    t->digest = mix(mix(t->digest, (uint64_t)n->result), n->op.writes);
+    t->digest = mc__mix(mc__mix(t->digest, (uint64_t)n->result), n->op.writes);
     mc__dpor_step(n, mc.options.mode == MC_REDUCED && mc.depth >= mc.replay);
     twin_begun(t, n);
     return n->result;
@@ -319,23 +316,8 @@ void mc__go_on(void) {
     if ((unsigned)next != self) mc__switch_to((unsigned)next);
 }
 
-/* What no thread changes: a load of it is no step. */
-static bool constant(const struct mc__op *op) {
-    for (unsigned i = 0; i < mc.constants; i++)
-        if (op->addr < mc.constant[i].end && mc.constant[i].begin < op->addr + op->size) return true;
-    return false;
-}
-
-void mc_constant(const void *at, size_t bytes) {
-    if (mc.constants == MC__CONSTANTS) mc__die("too many constants");
-    mc.constant[mc.constants].begin = (uintptr_t)at;
-    mc.constant[mc.constants++].end = (uintptr_t)at + bytes;
-}
-
 mc__word mc__visible(struct mc__op op) {
-    if (!mc.running || (op.kind == &mc__load && mc.self != MC__MAIN && constant(&op))) return mc__direct(&op);
-    if (op.kind->object == MC__ATOMIC && mc.self != MC__MAIN && constant(&op))
-        mc__fail(MC_MISUSE, op.pc, "%s of what mc_constant() was told of", op.kind->name);
+    if (!mc.running || mc__no_step(&op)) return mc__direct(&op);
     struct mc__thread *t = mc__self();
     t->quiet = 0;
     t->frame = *(uintptr_t *)__builtin_frame_address(0); /* of our caller, which the program called */
@@ -354,15 +336,15 @@ mc__word mc__visible(struct mc__op op) {
 static void outcome_add(void) {
     uint64_t h = 0x9e3779b97f4a7c15u;
     if (search.named >= 0) {
-        for (const char *c = search.name[search.named]; *c != 0; c++) h = mix(h, (uint64_t)*c);
+        for (const char *c = search.name[search.named]; *c != 0; c++) h = mc__mix(h, (uint64_t)*c);
     } else {
-        for (unsigned i = 0; i < mc.threads; i++) h = mix(h, mc.thread[i].digest);
+        for (unsigned i = 0; i < mc.threads; i++) h = mc__mix(h, mc.thread[i].digest);
         uint64_t memory = 0; /* a sum: objects are in the order of their first use */
         for (unsigned i = 0; i < mc.objects; i++) {
             const struct mc__object *o = &mc.object[i];
-            if (o->kind == MC__ATOMIC) memory += mix(mix(1, (uint64_t)o->addr), (uint64_t)mc__newest(o));
+            if (o->kind == MC__ATOMIC) memory += mc__mix(mc__mix(1, (uint64_t)o->addr), (uint64_t)mc__newest(o));
         }
-        h = mix(h, memory);
+        h = mc__mix(h, memory);
     }
     h |= 1;
     size_t k = h >> 40;
@@ -370,7 +352,7 @@ static void outcome_add(void) {
     if (search.set[k % OUTCOMES] == h || mc.result.outcomes > OUTCOMES / 2) return;
     search.set[k % OUTCOMES] = h;
     mc.result.outcomes++;
-    mc.result.digest += mix(h, 1);
+    mc.result.digest += mc__mix(h, 1);
 }
 
 void mc_outcome(const char *format, ...) {
@@ -416,7 +398,7 @@ static void execution_threads(void) {
 }
 
 static void execution_begin(void) {
-    mc.depth = mc.alone = mc.constants = 0;
+    mc.depth = mc.alone = mc.told = 0;
     mc__image_reset();
     mc__memory_reset();
     mc__fences_reset();
@@ -499,6 +481,12 @@ static void search_begin(const struct mc_scenario *s, const struct mc_options *o
     mc.scenario = s;
     mc.options = *o;
     mc.result = (struct mc_result){.exhausted = o->mode != MC_RANDOM && o->replay == NULL};
+    mc.by_states = s->states && o->mode == MC_REDUCED && o->replay == NULL;
+    if (mc.by_states) {
+        if (s->fences) mc__die(".states, and .fences");
+        mc.options.mode = MC_NAIVE;
+        mc__states_reset();
+    }
     mc.max_steps = s->max_steps != 0 ? s->max_steps : 1000;
     if (mc.max_steps > MC__STEPS) mc.max_steps = MC__STEPS;
     mc.max_spins = s->max_spins != 0 ? s->max_spins : 20;
@@ -549,6 +537,8 @@ struct mc_result mc_explore(const struct mc_scenario *s, const struct mc_options
         mc.result.exhausted = false;
         mc.result.replay = mc__replay_string();
     }
+    if (mc.by_states) mc.result.states = mc__states_count();
+    mc.by_states = false;
     mc.result.seconds = seconds_now() - begin;
     return mc.result;
 }

@@ -153,6 +153,38 @@ void mc__image_tape(struct mc__tape *tape) {
     for (unsigned i = 0; i < MC__ALL; i++) mc__tape(tape, image.local[i], image.locals_bytes);
 }
 
+/* What setup() said of statistics is left out of a copy. */
+static void leave_out(char *copy, uintptr_t addr, size_t bytes) {
+    for (unsigned i = 0; i < mc.told; i++) {
+        const struct mc__told *k = &mc.tale[i];
+        if (k->constant || k->end <= addr || k->begin >= addr + bytes) continue;
+        uintptr_t begin = k->begin > addr ? k->begin : addr, end = k->end < addr + bytes ? k->end : addr + bytes;
+        memset(copy + (begin - addr), 0, end - begin);
+    }
+}
+
+static uint64_t chunk_digest(size_t c) {
+    char copy[CHUNK];
+    memcpy(copy, image.data + c * CHUNK, chunk_bytes(c));
+    leave_out(copy, (uintptr_t)image.data + c * CHUNK, chunk_bytes(c));
+    return mc__bytes_digest(copy, chunk_bytes(c));
+}
+
+/* Of all that differs from how it began. In any order: that of the first writes says nothing. */
+uint64_t mc__image_digest(void) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < image.n; i++) {
+        size_t c = image.list[i];
+        if (memcmp(image.data + c * CHUNK, image.saved + c * CHUNK, chunk_bytes(c)) == 0) continue;
+        sum += mc__mix(chunk_digest(c), c);
+    }
+    return sum;
+}
+
+uint64_t mc__image_locals_digest(unsigned tid) {
+    return mc__bytes_digest(tid == image.owner ? image.locals : image.local[tid], image.locals_bytes);
+}
+
 void mc__image_reset(void) {
     data_reset();
     memset(image.error, 0, sizeof image.error);

@@ -31,7 +31,7 @@ enum {
     MC__POSITIONS = 200, /* messages of one atomic: fits a byte */
     MC__MESSAGES = 3000,
     MC__STEPS = 4000,
-    MC__CONSTANTS = 16,
+    MC__TOLD = 16,
     MC__CODES = 256, /* different values one operation can have */
 };
 
@@ -183,6 +183,8 @@ struct mc__thread {
     unsigned alone;               /* operations of setup and check, which are no steps, so far */
     bool swapped;                 /* its last compare-and-swap succeeded */
     bool woken;                   /* from a futex queue */
+    bool blind;                   /* it said so, see mc_blind(), */
+    struct mc__set sees;          /* but for these */
     int64_t clock_ns;             /* its own time, moved by timeouts only */
     uint64_t plain_writes, quiet; /* plain stores so far; plain accesses since the last operation */
 
@@ -223,7 +225,8 @@ struct mc__state {
     unsigned bug_tid[2];
 
     void (*watch)(const void *at, size_t bytes, bool write); /* or NULL: see mc_watch() */
-    bool running; /* an execution is: instrumented code may also run outside one */
+    bool running;   /* an execution is: instrumented code may also run outside one */
+    bool by_states; /* how the search goes: see states.c */
     bool tracing;
     enum mc__end end;
     unsigned self;
@@ -239,10 +242,11 @@ struct mc__state {
     struct mc__view sc; /* positions that seq_cst operations have seen */
     struct mc__clock sc_fences, sc_accesses;
 
-    unsigned constants;
-    struct {
+    unsigned told; /* what setup() said of atomics, see mc_constant() and mc_statistics() */
+    struct mc__told {
         uintptr_t begin, end;
-    } constant[MC__CONSTANTS]; /* see mc_constant() */
+        bool constant;
+    } tale[MC__TOLD];
 
     unsigned alone; /* which of the scenario's first threads has the machine to itself */
     unsigned max_steps, max_spins;
@@ -282,6 +286,26 @@ __attribute__((format(printf, 1, 2), noreturn)) void mc__cut(const char *format,
 /* The checker itself cannot go on: print and exit. */
 __attribute__((format(printf, 1, 2), noreturn)) void mc__die(const char *format, ...);
 
+/* A hash of a hash and something more. */
+static inline uint64_t mc__mix(uint64_t h, uint64_t value) {
+    h = (h ^ value) * 0xbf58476d1ce4e5b9u;
+    h = (h ^ (h >> 31)) * 0x94d049bb133111ebu;
+    return h ^ (h >> 29);
+}
+
+static inline uint64_t mc__bytes_digest(const void *at, size_t bytes) {
+    uint64_t h = bytes;
+    for (size_t i = 0; i < bytes; i += 8) {
+        uint64_t word = 0;
+        memcpy(&word, (const char *)at + i, bytes - i < 8 ? bytes - i : 8);
+        h = mc__mix(h, word);
+    }
+    return h;
+}
+
+/* api.c: whether an operation is none, because of what setup() said of the atomic. */
+bool mc__no_step(const struct mc__op *op);
+
 /* snapshot.c: a tape has the state of all parts of the machine; each part puts its own there, or takes it back. */
 struct mc__tape {
     char *bytes;
@@ -307,6 +331,11 @@ void mc__dpor_step(struct mc__node *n, bool races);
 void mc__dpor_never_made(void);
 mc__mask mc__dpor_sleep(const struct mc__node *before);
 struct mc__clock mc__dpor_known(const struct mc__thread *t, const struct mc__op *op);
+
+/* states.c */
+void mc__states_reset(void);
+bool mc__states_seen(mc__mask sleep);
+uint64_t mc__states_count(void);
 
 /* memory.c */
 void mc__memory_reset(void);
@@ -342,6 +371,7 @@ bool mc__in_futex(const struct mc__thread *t);
 /* arena.c */
 void mc__arena_init(void);
 void mc__arena_reset(void);
+bool mc__arena_used(void);
 void mc__arena_tape(struct mc__tape *tape);
 void mc__arena_check(uintptr_t addr, size_t bytes, const void *pc);
 void mc__arena_leaks(void);
@@ -369,6 +399,8 @@ bool mc__stack_describe(uintptr_t addr, char *text, size_t size);
 /* image.c: globals and thread-locals of the program */
 void mc__image_take(void);
 void mc__image_reset(void);
+uint64_t mc__image_digest(void);
+uint64_t mc__image_locals_digest(unsigned tid);
 void mc__image_wrote(uintptr_t addr, size_t bytes); /* that was, or will be, changed */
 bool mc__image_known(void);                         /* what is changed without notice */
 void mc__image_tape(struct mc__tape *tape);

@@ -97,6 +97,7 @@ static void print_result(const struct mc_scenario *s, const struct mc_result *r,
     printf("%s %-46s %9llu executions %7llu pruned %10llu steps %6llu outcomes %7.2f s  ",
            wrong != NULL ? "FAIL" : "pass", s->name, (unsigned long long)r->execs, (unsigned long long)r->pruned,
            (unsigned long long)r->steps, (unsigned long long)r->outcomes, r->seconds);
+    if (r->states != 0) printf("%llu states, ", (unsigned long long)r->states);
     if (r->bug != 0)
         printf("%s%s\n", bug_name(r->bug), wrong != NULL ? "" : ", as it must");
     else if (r->exhausted)

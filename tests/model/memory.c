@@ -285,6 +285,8 @@ unsigned mc__read_options(const struct mc__thread *t, const struct mc__op *op, u
     if (op->weak && t->tid != MC__MAIN && t->spurious < mc.scenario->spurious &&
         message_at(o, last)->value == op->expected)
         codes[n++] = SPURIOUS;
+    if (t->blind && !mc__set_has(&t->sees, op->object) && (n > 1 || !op->kind->writes))
+        mc__fail(MC_MISUSE, op->pc, "%s after mc_blind(), before a full fence", op->kind->name);
     return n;
 }
 
@@ -348,6 +350,7 @@ static void put(struct mc__thread *t, const struct mc__op *op, unsigned prev, mc
 }
 
 void mc__fence_by(struct mc__thread *t, unsigned order) {
+    if (order == __ATOMIC_SEQ_CST) t->blind = false;
     if (acquires(order)) mc__view_join(&t->now, &t->acquired);
     if (order == __ATOMIC_SEQ_CST && mc.scenario->fences) mc__fences_made(t);
     if (order == __ATOMIC_SEQ_CST && !mc.scenario->fences) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Goal: the checker leaves nothing out and makes nothing up.
- * Method: random programs of a few instructions, each run three ways whose sets of outcomes must be the
+ * Method: random programs of a few instructions, each run in ways whose sets of outcomes must be the
  * same:
- *   reduced   the search that all models use (dpor.c, and the fewer choices of memory.c)
+ *   reduced   the search that all models use (dpor.c, and the fewer choices of memory.c), and that by states (states.c)
  *   naive     every interleaving and every value that the memory model has
  *   oracle    the rules of RC11, without any machine (oracle.c)
  * The first two must agree on every program; a program that can deadlock must be found out by both. The
@@ -236,7 +236,8 @@ static bool compare_reduced(const struct mc_scenario *s, const struct mc_result 
     bool whole = naive->bug != 0 || naive->exhausted, same = naive->bug == reduced.bug;
     if (whole && reduced.bug == 0) same = same && naive->digest == reduced.digest;
     if (!same && whole) {
-        printf("    reduced%s: %llu outcomes, bug %u; naive: %llu outcomes, bug %u\n", s->fences ? " with .fences" : "",
+        const char *how = s->fences ? " with .fences" : s->states ? " by states" : "";
+        printf("    reduced%s: %llu outcomes, bug %u; naive: %llu outcomes, bug %u\n", how,
                (unsigned long long)reduced.outcomes, reduced.bug, (unsigned long long)naive->outcomes, naive->bug);
     }
     mc_result_fini(&reduced);
@@ -252,6 +253,9 @@ static bool compare(enum flavour flavour, struct sums *sums) {
     sums->skipped += naive.bug == 0 && !naive.exhausted;
     s.alike = alike;
     bool same = compare_reduced(&s, &naive, sums);
+    s.states = true;
+    same = compare_reduced(&s, &naive, sums) && same;
+    s.states = false;
     s.fences = true; /* the naive search makes them in every order */
     if (flavour != SEQ_CST) same = compare_reduced(&s, &naive, sums) && same;
     mc_result_fini(&naive);

@@ -418,6 +418,54 @@ static void waits_for_either(void) {
     results[1] = (int)cc__load_relaxed(&other);
 }
 
+/* ---- states ---- */
+
+static void word_is_statistics(void) {
+    mc_statistics(&word, sizeof word);
+}
+
+static void never_three(void) {
+    mc_assert(cc__add_relaxed(&word, 1) < 2);
+    cc__sub_relaxed(&word, 1);
+}
+
+/* As stores_and_looks(), and it says so. */
+static void is_blind_and_looks(void) {
+    mc_blind();
+    stores_and_looks();
+}
+static void looks_too_soon(void) {
+    mc_blind();
+    mc_sees(&word, sizeof word);
+    cc__load_relaxed(&word);
+    cc__load_relaxed(&other);
+}
+
+static bool forgets;
+static void comes_and_goes(void) {
+    for (int i = 0; i < 3; i++) {
+        cc__add_relaxed(&word, 1);
+        cc__sub_relaxed(&word, 1);
+        if (forgets) mc_forget((uint64_t)i);
+    }
+}
+static void nobody_is_left(void) {
+    mc_assert(cc__load_relaxed(&word) == 0);
+}
+static int forgetting_makes_fewer(const struct mc_options *o) {
+    (void)o;
+    struct mc_scenario s = {.name = "come and go", .thread = {comes_and_goes, comes_and_goes}, .check = nobody_is_left};
+    struct mc_options options = {.mode = MC_REDUCED};
+    struct mc_result all = mc_explore(&s, &options);
+    s.states = true;
+    struct mc_result keep = mc_explore(&s, &options);
+    forgets = true;
+    struct mc_result forget = mc_explore(&s, &options);
+    forgets = false;
+    bool ok = all.exhausted && keep.exhausted && forget.exhausted && all.states == 0;
+    return !(ok && forget.states > 6 && forget.states < keep.states && forget.execs < all.execs);
+}
+
 const struct mc_scenario mc_scenarios[] = {
     {"choices",
      choose_in_setup,
@@ -441,6 +489,22 @@ const struct mc_scenario mc_scenarios[] = {
     {"both are alike", NULL, {adds, adds}, results_01, .outcomes = "01", .alike = true},
     {"a constant", word_is_constant, {loads_it, loads_it}, results_01, .outcomes = "01 10"},
     {"a constant that changes", word_is_constant, {loads_it, adds}, NULL, MC_MISUSE},
+    {"counters that nobody acts on", word_is_statistics, {adds, adds}, results_01, .outcomes = "01"},
+    {"by states", NULL, {stores_and_looks, stores_and_looks}, results_01, .outcomes = "01 10 11", .states = true},
+    {"by states: blind until a fence",
+     NULL,
+     {is_blind_and_looks, is_blind_and_looks},
+     results_01,
+     .outcomes = "01 10 11",
+     .states = true},
+    {"a look by one who is blind", NULL, {looks_too_soon}, NULL, MC_MISUSE},
+    {"by states: a bug", NULL, {never_three, never_three, never_three}, NULL, MC_ASSERT, .states = true},
+    {"by states: a choice",
+     choose_in_setup,
+     {choose_in_thread},
+     choose_in_check,
+     .outcomes = "000 001 010 011 020 021 100 110 120",
+     .states = true},
     {"a wait in one step", NULL, {awaits_for_ever, makes_it_two}, result_0, .outcomes = "1 2"},
     {"a wait in one step, timed", NULL, {awaits, adds}, result_0, .outcomes = "1 2"},
     {"a wait in one step, for nothing", NULL, {awaits_for_ever}, NULL, MC_DEADLOCK},
@@ -483,6 +547,7 @@ const struct mc_scenario mc_scenarios[] = {
      .max_steps = 20,
      .max_spins = 3},
 
+    {.name = "what threads forget makes fewer states", .run = forgetting_makes_fewer},
     {.name = "going back leaves everything as it was", .run = goes_back},
     {.name = "a replay string repeats the bug", .run = replays},
     {.name = "random executions find it, the same with the same seed", .run = random_finds_it},

@@ -161,6 +161,7 @@ void mc__plain(uintptr_t addr, size_t bytes, bool write, const void *pc) {
     mc__trace(pc, "%s %s, %zu bytes", write ? "write" : "read", mc.tracing ? mc__trace_name(addr) : "", bytes);
     bool atomic = range_access(addr, bytes, write ? PLAIN_WRITE : PLAIN_READ, pc);
     if (write && atomic) mc__plain_write_to_atomics(addr, bytes);
+    if (mc.by_states && !write) t->digest = mc__mix(t->digest, mc__bytes_digest((const void *)addr, bytes));
 }
 
 void mc__atomic(uintptr_t addr, size_t bytes, bool write, const void *pc) {

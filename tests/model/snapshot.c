@@ -54,8 +54,8 @@ static void tape_machine(struct mc__tape *tape) {
     TAPE(tape, mc.self);
     TAPE(tape, mc.alone);
     TAPE(tape, mc.watch);
-    TAPE(tape, mc.constants);
-    mc__tape(tape, mc.constant, mc.constants * sizeof mc.constant[0]);
+    TAPE(tape, mc.told);
+    mc__tape(tape, mc.tale, mc.told * sizeof mc.tale[0]);
     mc__tape(tape, mc.thread, mc.threads * sizeof mc.thread[0]);
     TAPE(tape, mc.thread[MC__MAIN]);
     for (unsigned i = mc.threads; i < threads; i++) mc__thread_clear(i); /* created later */

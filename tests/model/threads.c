@@ -140,6 +140,7 @@ void mc__stack_check(uintptr_t addr, const void *pc) {
     const struct mc__thread *t = &mc.thread[offset / STRIDE];
     uintptr_t frame = t->tid == mc.self ? (uintptr_t)__builtin_frame_address(0) : t->frame;
     bool here = frame - (uintptr_t)t->stack < STACK_BYTES; /* and not on another stack */
+    if (mc.by_states && t->tid != mc.self) mc__die(".states, and a thread accesses another's stack");
     if (t->done || (here && addr < frame))
         mc__fail(MC_USE_AFTER_FREE, pc, "an access by T%u to %s, of a function that has returned", mc.self,
                  mc__trace_name(addr));
