@@ -16,18 +16,34 @@
 #include "sched.h"
 #include "slot.h"
 
-/* cc__worker_pick() where that is what is in the slot, as it mostly is for one that waits. */
-static inline struct cc__task *cc__worker_pick_here(struct cc__worker *w) {
-    if (CC__LIKELY(w->until_look > 1 && w->lifo_streak < CC__LIFO_MAX && w->next == NULL) &&
-        CC__LIKELY(cc__load_relaxed(&w->runtime->inject.high) == 0)) {
-        struct cc__task *t = cc__slot_take(w);
-        if (CC__LIKELY(t != NULL)) {
-            w->until_look--;
-            w->lifo_streak++;
-            cc__store_relaxed(&w->tick, cc__load_relaxed(&w->tick) + 1);
-            return t;
+static inline struct cc__task *cc__worker_picked(struct cc__worker *w, struct cc__task *t, uint32_t streak) {
+    w->until_look--;
+    w->lifo_streak = streak;
+    cc__store_relaxed(&w->tick, cc__load_relaxed(&w->tick) + 1);
+    return t;
+}
+
+/* cc__worker_pick() where that is what is in the slot, as it mostly is for one that waits; or, for one that yields,
+ * the first of a ring. */
+static inline struct cc__task *cc__worker_pick_here(struct cc__worker *w, bool yields) {
+    struct cc__task *t = NULL;
+    if (CC__UNLIKELY(w->until_look <= 1 || w->next != NULL || cc__load_relaxed(&w->runtime->inject.high) > 0))
+        return cc__worker_pick(w);
+    if (CC__LIKELY(w->lifo_streak < CC__LIFO_MAX)) t = cc__slot_take(w);
+    if (t != NULL) return cc__worker_picked(w, t, w->lifo_streak + 1);
+#if CC__INLINE_HOT
+    bool in_order = (w->ring_looks + 1) % CC__OTHER_WAY_EVERY != 0 && !cc__jobs_any(w);
+    if (yields && in_order && cc__load_relaxed(&w->slot.task) == NULL) {
+        t = cc__runq_pop(&w->begun);
+        if (t == NULL) t = cc__runq_pop(&w->fresh);
+        if (t != NULL) {
+            w->ring_looks++;
+            return cc__worker_picked(w, t, 0);
         }
     }
+#else
+    (void)yields;
+#endif
     return cc__worker_pick(w);
 }
 
@@ -45,13 +61,21 @@ static inline void cc__run_parked(struct cc__worker *w) {
     cc__count(&w->count.parked);
     if (!cc__state_park(t)) cc__ready(t);
 }
-static inline void cc__run_arrive_here(struct cc__worker *w) {
+static inline void cc__run_arrive_here(struct cc__worker *w, bool yielded) {
 #if CC__INLINE_HOT
     if (CC__LIKELY(w->left == CC__LEFT_PARKING)) {
         w->left = CC__LEFT_NOTHING;
         cc__run_parked(w);
         return;
     }
+    struct cc__task *t = w->left_task;
+    if (yielded && w->left == CC__LEFT_YIELDING && cc__ready_is_plain(t) && w->in_turn) {
+        w->left = CC__LEFT_NOTHING;
+        cc__ready_yielded(w, t);
+        return;
+    }
+#else
+    (void)yielded;
 #endif
     cc__run_arrive(w);
 }
@@ -64,7 +88,7 @@ static inline __attribute__((always_inline)) void cc__run_leave(struct cc__worke
     if (CC__UNLIKELY(cc__forks_own_any(&w->forks))) cc__forks_flush(w);
     struct cc__task *self = cc__load_relaxed(&w->current), *next;
     CC_ASSERT(self->stack_class != CC__STACKLESS && "a poll function waits");
-    next = cc__worker_pick_here(w);
+    next = cc__worker_pick_here(w, left == CC__LEFT_YIELDING);
     if (next == NULL && left == CC__LEFT_YIELDING && !w->retiring) return; /* nobody else wants to run */
     struct cc__fiber *from = cc__fiber_current(), *to = cc__run_next_here(w, next);
     self->fiber = from;
@@ -75,7 +99,7 @@ static inline __attribute__((always_inline)) void cc__run_leave(struct cc__worke
     w->left = left;
     w->left_task = self;
     if (cc__fiber_switch(from, to)) cc__run_switched(cc__worker_current());
-    cc__run_arrive_here(cc__worker_current());
+    cc__run_arrive_here(cc__worker_current(), left == CC__LEFT_YIELDING);
 }
 
 /* Wait for an unpark, or for nothing. */

@@ -8,17 +8,13 @@
  * tasks that wake each other in turn stays on one worker. A new task wakes somebody in any case: its spawner
  * goes on, perhaps for long (docs/decisions/0006-placement.md).
  *
- * Prev: sched/spawn.c  Next: sched/runq.c */
+ * Prev: sched/spawn.c  Next: sched/runq_hot.h */
 #include "sched.h"
 
 #include "../base/assert.h"
 #include "choice.h"
 #include "events.h"
 #include "slot.h"
-
-bool cc__ready_is_plain(const struct cc__task *t) {
-    return t->priority == CC_PRIORITY_NORMAL && t->pinned == 0;
-}
 
 /* The ring of w for it: what was begun is finished first. */
 static struct cc__runq *ring_for(struct cc__worker *w, const struct cc__task *t) {
@@ -136,17 +132,17 @@ static CC__COLD bool spill(struct cc__worker *w, struct cc__task *t) {
 }
 
 void cc__ready_later(struct cc__worker *w, struct cc__task *t) {
-    struct cc__runtime *rt = w->runtime;
-    if (CC__LIKELY(cc__ready_is_plain(t))) {
-        /* In line with the new: it may be waiting for those it spawned. */
-        if (CC__LIKELY(w->in_turn) || !spill(w, t)) cc__runq_push(w, &w->fresh, t);
-    } else if (t->pinned != 0) {
+    if (t->pinned != 0) {
         cc__tasks_append(&w->pinned, t);
         return;
-    } else {
-        cc__inject_push(&rt->inject, t);
     }
-    cc__idle_notify(rt); /* what runs here now may run for long */
+    if (!cc__ready_is_plain(t)) {
+        cc__inject_push(&w->runtime->inject, t);
+    } else if (w->in_turn || !spill(w, t)) {
+        cc__ready_yielded(w, t);
+        return;
+    }
+    cc__idle_notify(w->runtime); /* what runs here now may run for long */
 }
 
 void cc__ready_taken(struct cc__worker *w, struct cc__task *t) {

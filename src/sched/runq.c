@@ -14,10 +14,8 @@
  * Full: half goes to the global queue in one batch; new tasks in a bundle, of which the newest are taken first, so that
  * a tree of tasks is not spread out in memory before its first leaf runs (docs/decisions/0010-newest-first.md).
  *
- * Prev: sched/ready.c  Next: sched/mpmc.c */
-#include "sched.h"
-
-enum { MASK = CC__RUNQ_SLOTS - 1 };
+ * Prev: sched/runq_hot.h  Next: sched/mpmc.c */
+#include "runq_hot.h"
 
 bool cc__runq_empty(struct cc__runq *q) {
     return cc__load_acquire(&q->head) == cc__load_acquire(&q->tail);
@@ -38,7 +36,7 @@ static void overflow(struct cc__worker *w, struct cc__runq *q, struct cc__task *
 static bool push_overflow(struct cc__worker *w, struct cc__runq *q, struct cc__task *t, uint32_t head) {
     uint32_t n = CC__RUNQ_SLOTS / 2;
     struct cc__task *half[CC__RUNQ_OVERFLOW];
-    for (uint32_t i = 0; i < n; i++) half[i] = cc__load_relaxed(&q->slot[(head + i) & MASK]);
+    for (uint32_t i = 0; i < n; i++) half[i] = cc__load_relaxed(&q->slot[(head + i) & CC__RUNQ_MASK]);
     /* [RQ2] release: as T3. */
     if (!cc__cas_acq_rel(&q->head, &head, head + n)) return false;
     half[n] = t;
@@ -46,32 +44,8 @@ static bool push_overflow(struct cc__worker *w, struct cc__runq *q, struct cc__t
     return true;
 }
 
-/* Where there was no room. Apart, so that who finds room needs no frame. */
-static CC__NOINLINE void push_full(struct cc__worker *w, struct cc__runq *q, struct cc__task *t, uint32_t head) {
+void cc__runq_push_full(struct cc__worker *w, struct cc__runq *q, struct cc__task *t, uint32_t head) {
     if (!push_overflow(w, q, t, head)) cc__runq_push(w, q, t);
-}
-
-void cc__runq_push(struct cc__worker *w, struct cc__runq *q, struct cc__task *t) {
-    uint32_t tail = cc__load_relaxed(&q->tail);
-    /* [RQ2] acquire: a thief that moved head has read its slots. Pairs with the CAS in steal and pop. */
-    uint32_t head = cc__load_acquire(&q->head);
-    if (CC__UNLIKELY(tail - head >= CC__RUNQ_SLOTS)) {
-        push_full(w, q, t, head);
-        return;
-    }
-    cc__store_relaxed(&q->slot[tail & MASK], t);
-    /* [RQ1] release: publishes the slot and the task; a thief that sees the new tail may read both. */
-    cc__store_release(&q->tail, tail + 1);
-}
-
-struct cc__task *cc__runq_pop(struct cc__runq *q) {
-    uint32_t tail = cc__load_relaxed(&q->tail); /* our own */
-    uint32_t head = cc__load_acquire(&q->head);
-    while (head != tail) {
-        struct cc__task *t = cc__load_relaxed(&q->slot[head & MASK]);
-        if (cc__cas_acq_rel(&q->head, &head, head + 1)) return t; /* [RQ2] */
-    }
-    return NULL;
 }
 
 uint32_t cc__runq_take_half(struct cc__runq *victim, struct cc__task **got) {
@@ -86,7 +60,7 @@ uint32_t cc__runq_take_half(struct cc__runq *victim, struct cc__task **got) {
             n = 0;
             continue;
         }
-        for (uint32_t i = 0; i < n; i++) got[i] = cc__load_relaxed(&victim->slot[(head + i) & MASK]);
+        for (uint32_t i = 0; i < n; i++) got[i] = cc__load_relaxed(&victim->slot[(head + i) & CC__RUNQ_MASK]);
         /* [RQ2] release: the slots were read before the owner may refill them. */
     } while (n == 0 || !cc__cas_acq_rel(&victim->head, &head, head + n));
     return n;

@@ -292,8 +292,8 @@ static inline void cc__coarse_tell(struct cc__runtime *rt, int64_t now_ns) {
 struct cc__task *cc__self(void);
 
 /* runq.c */
-void cc__runq_push(struct cc__worker *w, struct cc__runq *q, struct cc__task *t); /* q is one of w's */
-struct cc__task *cc__runq_pop(struct cc__runq *q);
+CC__HOT void cc__runq_push(struct cc__worker *w, struct cc__runq *q, struct cc__task *t); /* q is one of w's */
+CC__HOT struct cc__task *cc__runq_pop(struct cc__runq *q);
 /* Take half of a victim's, CC__RUNQ_SLOTS / 2 at most; how many. */
 uint32_t cc__runq_take_half(struct cc__runq *victim, struct cc__task **got);
 /* The same; returns one to run and puts the rest into q, one of w's. */
@@ -424,16 +424,26 @@ static inline unsigned cc__worker_count(const struct cc__runtime *rt) {
 }
 
 /* ready.c */
-bool cc__ready_is_plain(const struct cc__task *t);              /* any worker may run it, at no particular time */
+/* Any worker may run it, at no particular time. */
+static inline bool cc__ready_is_plain(const struct cc__task *t) {
+    return t->priority == CC_PRIORITY_NORMAL && t->pinned == 0;
+}
 void cc__ready(struct cc__task *t);                             /* woken: queue it near here, wake somebody */
 void cc__ready_new(struct cc__task *t);                         /* the same for a task that was just spawned */
 void cc__ready_list(struct cc__task *first);                    /* woken ones, linked by next */
 void cc__ready_batch(struct cc__tasks batch, size_t count);     /* new ones of one runtime, all plain */
 void cc__ready_later(struct cc__worker *w, struct cc__task *t); /* behind all that waits here: it yielded */
+/* A plain one that yielded goes in line with the new: it may be waiting for those it spawned. What runs here now may
+ * run for long, so others are told, if there are any. */
+static inline void cc__ready_yielded(struct cc__worker *w, struct cc__task *t) {
+    cc__runq_push(w, &w->fresh, t);
+    if (cc__load_relaxed(&w->runtime->growth.running) > 1) cc__idle_notify(w->runtime);
+}
 void cc__ready_taken(struct cc__worker *w, struct cc__task *t); /* from elsewhere, to run here */
 void cc__ready_all_taken(struct cc__worker *w, struct cc__tasks taken);
 
 /* worker.c */
+enum { CC__OTHER_WAY_EVERY = 8 };                       /* looks, of which one goes the other way */
 enum { CC__LIFO_MAX = 3 };                              /* times in a row that the slot goes first */
 struct cc__task *cc__worker_pick(struct cc__worker *w); /* without stealing or sleeping, or NULL */
 /* After a task that has ended without ever waiting: another new one, before what was begun (worker.c); or NULL. */
@@ -550,5 +560,9 @@ bool cc__deadlock_check(struct cc__runtime *first);
 /* This worker has run one task for very long: say which, on stderr. */
 void cc__stall_report(struct cc__worker *w, const char *kind, bool asleep);
 void cc__deadlock_end(void);
+
+#if CC__INLINE_HOT
+#include "runq_hot.h"
+#endif
 
 #endif /* CC__SCHED_SCHED_H */

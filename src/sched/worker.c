@@ -23,7 +23,7 @@
 #include "choice.h"
 #include "slot.h"
 
-enum { LOOK_EVERY_MAX = 61, LOOK_CYCLES = 1500000, OTHER_WAY_EVERY = 8, THROUGH_MAX = 8, TURN_PARTS = 8 };
+enum { LOOK_EVERY_MAX = 61, LOOK_CYCLES = 1500000, THROUGH_MAX = 8, TURN_PARTS = 8 };
 
 bool cc__worker_expire(struct cc__timers *s, int64_t *now) {
     int64_t next = cc__load_relaxed(&s->next_ns);
@@ -36,7 +36,7 @@ bool cc__worker_expire(struct cc__timers *s, int64_t *now) {
 }
 
 static bool other_way(struct cc__worker *w) {
-    return cc__load_relaxed(&w->tick) % OTHER_WAY_EVERY == 0;
+    return cc__load_relaxed(&w->tick) % CC__OTHER_WAY_EVERY == 0;
 }
 
 /* What goes before the rings: handed over, or from the slot. */
@@ -49,8 +49,8 @@ static struct cc__task *take_first(struct cc__worker *w) {
 /* One look in eight goes the other way, not one tick in eight: with a slot that is taken three times of four, it is
  * every fourth tick that comes here, and perhaps never the eighth. */
 static struct cc__task *take_from_rings(struct cc__worker *w) {
-    bool other = ++w->ring_looks % OTHER_WAY_EVERY == 0, jobs = cc__jobs_any(w);
-    if (CC__UNLIKELY(jobs) && w->ring_looks % (2 * OTHER_WAY_EVERY) == 0) return cc__jobs_pop(w);
+    bool other = ++w->ring_looks % CC__OTHER_WAY_EVERY == 0, jobs = cc__jobs_any(w);
+    if (CC__UNLIKELY(jobs) && w->ring_looks % (2 * CC__OTHER_WAY_EVERY) == 0) return cc__jobs_pop(w);
     struct cc__task *t = cc__runq_pop(other ? &w->fresh : &w->begun);
     if (t == NULL) t = cc__runq_pop(other ? &w->begun : &w->fresh);
     return t == NULL && jobs ? cc__jobs_pop(w) : t;

@@ -153,10 +153,6 @@ void cc__run_operation(void) {
 void cc__hooks_memory(const void *at, size_t bytes) {
     (void)at, (void)bytes;
 }
-bool cc__ready_is_plain(const struct cc__task *t) {
-    (void)t;
-    return true;
-}
 #ifndef AROUND_FORKS
 void cc__ready_taken(struct cc__worker *w, struct cc__task *t) {
     (void)w;

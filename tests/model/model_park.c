@@ -77,10 +77,6 @@ struct cc__task *cc__worker_pick_through(struct cc__worker *w) {
     (void)w;
     return NULL;
 }
-bool cc__ready_is_plain(const struct cc__task *t) {
-    (void)t;
-    return true;
-}
 void cc__nursery_cancel(struct cc_nursery *n, int code) {
     (void)n, (void)code;
 }

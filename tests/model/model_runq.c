@@ -6,9 +6,9 @@
  * data race. Thieves put what they steal into rings of their own, from where others steal it. Indices that wrap.
  * Sources: src/sched/runq.c src/sched/inbox.c
  * Define: CC__RUNQ_SLOTS=4
- * Mutate: src/sched/runq.c
- * Break: src/sched/runq.c: tail - head >= CC__RUNQ_SLOTS => tail - head > CC__RUNQ_SLOTS
- * Break: src/sched/runq.c: cc__cas_acq_rel(&q->head, &head, head + 1) => (cc__store_release(&q->head, head + 1), true)
+ * Mutate: src/sched/runq.c src/sched/runq_hot.h
+ * Break: src/sched/runq_hot.h: tail - head >= CC__RUNQ_SLOTS => tail - head > CC__RUNQ_SLOTS
+ * Break: src/sched/runq_hot.h: cc__cas_acq_rel(&q->head, &head, head + 1) => (cc__store_release(&q->head, head + 1), 1)
  * Break: src/sched/runq.c: cc__cas_acq_rel(&q->head, &head, head + n) => (cc__store_release(&q->head, head + n), true)
  * Break: src/sched/runq.c: !cc__cas_acq_rel(&victim->head, &head, head + n) => !cc__xchg_acq_rel(&victim->head, 1)
  * Break: src/sched/runq.c: if (n == 0) return 0; => if (waiting < 2) return waiting;
