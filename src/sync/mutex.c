@@ -18,6 +18,9 @@
  * have it for their own, if one begins to spin while U3 wakes another; then it is cleared too early, which is one
  * wake-up too many.
  *
+ * Who spins looks seldom, a microsecond apart or so: each look takes the word away from the owner's cache, and an owner
+ * that is left alone is through with it many times meanwhile.
+ *
  * Who is awake may be quicker than who was woken: that is what makes it fast, since a mutex that is handed over is idle
  * until the one it was handed to runs. Who loses so goes back to the head of the list. Where the first has waited for a
  * millisecond, U4 makes it the owner instead (and leaves WOKEN alone). So that U3 is not put off for ever by one that
@@ -36,8 +39,8 @@
 
 enum { WAITERS = 1, WOKEN = 2, BITS = WAITERS | WOKEN };
 #ifndef CC__MUTEX_SPINS
-#define CC__MUTEX_SPINS 20
-#define CC__MUTEX_PAUSES 1 /* a spin */
+#define CC__MUTEX_SPINS 4
+#define CC__MUTEX_PAUSES 30 /* a spin */
 #endif
 enum { SPINNERS_IN_A_ROW = 64, PATIENCE_NS = 1000000 };
 
@@ -199,6 +202,7 @@ static struct cc__wait *choose(cc_mutex *m, bool *hand_over) {
 static CC__NOINLINE void unlock_slowly(cc_mutex *m) {
     struct cc__task *self = cc__sync_self();
     uintptr_t now = cc__load_relaxed(word_of(m));
+    CC__EDGE_RELEASE(m);
     CC_CHECK(owner_in(now) != NULL, "a mutex was unlocked that nobody has locked");
     CC_CHECK(owner_in(now) == self, "a mutex was unlocked by another than its owner");
     while ((now & BITS) != WAITERS)                                /* U2 */
@@ -214,8 +218,7 @@ static CC__NOINLINE void unlock_slowly(cc_mutex *m) {
 
 void cc_mutex_unlock(cc_mutex *m) {
     uintptr_t now = (uintptr_t)cc__sync_self_known();
-    CC__EDGE_RELEASE(m);
     /* [MX1] release: what was done under it is seen by the next owner. */
-    if (CC__LIKELY(now != 0) && CC__LIKELY(cc__cas_release(word_of(m), &now, 0))) return;
+    if (CC__LIKELY(now != 0 && !CC__TRACING(CC__EDGES)) && CC__LIKELY(cc__cas_release(word_of(m), &now, 0))) return;
     unlock_slowly(m);
 }
