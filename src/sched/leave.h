@@ -16,6 +16,11 @@
 #include "sched.h"
 #include "slot.h"
 
+/* For its owner: nobody waits here that the slot could keep out. */
+static inline bool cc__rings_empty(struct cc__worker *w) {
+    return cc__runq_length(&w->begun) == 0 && cc__runq_length(&w->fresh) == 0 && !cc__jobs_any(w);
+}
+
 static inline struct cc__task *cc__worker_picked(struct cc__worker *w, struct cc__task *t, uint32_t streak) {
     w->until_look--;
     w->lifo_streak = streak;
@@ -25,12 +30,13 @@ static inline struct cc__task *cc__worker_picked(struct cc__worker *w, struct cc
 
 /* cc__worker_pick() where that is what is in the slot, as it mostly is for one that waits; or, for one that yields,
  * the first of a ring. */
-static inline struct cc__task *cc__worker_pick_here(struct cc__worker *w, bool yields) {
+static inline __attribute__((always_inline)) struct cc__task *cc__worker_pick_here(struct cc__worker *w, bool yields) {
     struct cc__task *t = NULL;
     if (CC__UNLIKELY(w->until_look <= 1 || w->next != NULL || cc__load_relaxed(&w->runtime->inject.high) > 0))
         return cc__worker_pick(w);
-    if (CC__LIKELY(w->lifo_streak < CC__LIFO_MAX)) t = cc__slot_take(w);
-    if (t != NULL) return cc__worker_picked(w, t, w->lifo_streak + 1);
+    bool again = w->lifo_streak < CC__LIFO_MAX;
+    if (CC__LIKELY(again || cc__rings_empty(w))) t = cc__slot_take(w);
+    if (t != NULL) return cc__worker_picked(w, t, again ? w->lifo_streak + 1 : 0);
 #if CC__INLINE_HOT
     bool in_order = (w->ring_looks + 1) % CC__OTHER_WAY_EVERY != 0 && !cc__jobs_any(w);
     if (yields && in_order && cc__load_relaxed(&w->slot.task) == NULL) {
@@ -61,7 +67,7 @@ static inline void cc__run_parked(struct cc__worker *w) {
     cc__count(&w->count.parked);
     if (!cc__state_park(t)) cc__ready(t);
 }
-static inline void cc__run_arrive_here(struct cc__worker *w, bool yielded) {
+static inline __attribute__((always_inline)) void cc__run_arrive_here(struct cc__worker *w, bool yielded) {
 #if CC__INLINE_HOT
     if (CC__LIKELY(w->left == CC__LEFT_PARKING)) {
         w->left = CC__LEFT_NOTHING;
