@@ -87,6 +87,12 @@ static inline void cc__cpu_relax(void) {
 #endif
 }
 
+/* The same for longer, some 20 ns each: a look at a word that another cpu is busy with takes it away from there, and who
+ * looks seldom gets it sooner. */
+static inline void cc__cpu_relax_for(unsigned turns) {
+    for (unsigned i = 0; i < turns; i++) cc__cpu_relax();
+}
+
 /* Begin to fetch a cache line that will be written soon; any address will do. */
 static inline void cc__prefetch_to_write(uintptr_t line) {
 #if defined(__x86_64__)

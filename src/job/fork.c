@@ -342,7 +342,7 @@ static void await_here(cc_priv_fork *r) {
     struct cc__worker *w = cc__worker_current();
     int64_t until = cc__choice_now() + cc__choice_join_ns();
     while (cc__load_relaxed(state_of(r)) == NULL && !cc__steal_queued(w->runtime) && cc__choice_now() < until)
-        for (int i = 0; i < 4; i++) cc__cpu_relax();
+        cc__cpu_relax_for(4);
 }
 
 /* Wait until its child has ended. False: it has none. */
@@ -503,7 +503,7 @@ static bool ask(struct cc__forks *f) {
     int64_t until = cc__choice_now() + cc__choice_spin_ns();
     for (int turn = 1; !cc__forks_shared(f) && cc__forks_any(f); turn++) {
         if (cc__choice_now() >= until) return true;
-        for (int i = 0; i < 8; i++) cc__cpu_relax();
+        cc__cpu_relax_for(8);
         if (turn % 8 == 0) cc__thread_yield(); /* the owner may be waiting for this cpu */
     }
     return false;

@@ -185,7 +185,7 @@ bool cc__steal_spin(struct cc__worker *w) {
     int64_t until = cc__choice_now() + cc__choice_spin_ns();
     for (unsigned turn = 0; cc__choice_now() < until; turn++) {
         if (turn % SPIN_TURNS == 0) cc__thread_yield();
-        for (int i = 0; i < SPIN_PAUSES; i++) cc__cpu_relax();
+        cc__cpu_relax_for(SPIN_PAUSES);
         if (any_queued(w)) return true;
         if (cc__load_relaxed(&rt->stopping) != 0) return false;
     }

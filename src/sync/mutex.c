@@ -96,7 +96,7 @@ static bool lock_spinning(cc_mutex *m, struct cc__task *self, uintptr_t *own) {
             *own = WOKEN;
             announced = true;
         }
-        for (int i = 0; i < CC__MUTEX_PAUSES; i++) cc__cpu_relax();
+        cc__cpu_relax_for(CC__MUTEX_PAUSES);
         spins++;
         now = cc__load_relaxed(word_of(m));
     }

@@ -12,7 +12,10 @@
 #include "task.h"
 #include "wait_hot.h"
 
-enum { LOCK_SPINS = 100 };
+/* Between two looks at a lock that another holds, first and at last. A lock is held for some 20 ns, so the first look
+ * comes soon; where two workers want one all the time, who has it goes on with it while the other waits, and both get
+ * more done. */
+enum { LOCK_PAUSES = 4, LOCK_PAUSES_GROW = 8, LOCK_PAUSES_MAX = 128 };
 
 /* ---- who holds what, in dev builds ---- */
 
@@ -70,11 +73,13 @@ void cc__waitlist_lock(struct cc__waitlist *l)
 #endif
 {
     /* [WL1] acquire: what the last holder did is seen. */
-    for (unsigned spins = 0; cc__load_relaxed(&l->lock) != 0 || cc__xchg_acquire(&l->lock, 1) != 0; spins++) {
-        if (spins < LOCK_SPINS)
-            cc__cpu_relax();
-        else
+    unsigned pauses = LOCK_PAUSES;
+    for (; cc__load_relaxed(&l->lock) != 0 || cc__xchg_acquire(&l->lock, 1) != 0; pauses *= LOCK_PAUSES_GROW) {
+        if (pauses > LOCK_PAUSES_MAX) {
             cc__thread_yield(); /* its holder lost the cpu */
+            pauses = LOCK_PAUSES_MAX;
+        }
+        cc__cpu_relax_for(pauses);
     }
     note_taken(l);
 #if !CC__INLINE_HOT

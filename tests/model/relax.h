@@ -9,5 +9,6 @@
 #include "ccmc.h"
 
 #define cc__cpu_relax() mc_yield()
+#define cc__cpu_relax_for(turns) ((void)(turns), mc_yield())
 
 #endif /* CCMC_RELAX_H */
