@@ -87,8 +87,8 @@ static inline void cc__cpu_relax(void) {
 #endif
 }
 
-/* The same for longer, some 20 ns each: a look at a word that another cpu is busy with takes it away from there, and who
- * looks seldom gets it sooner. */
+/* The same for longer, 10 to 40 ns each: a look at a word that another cpu is busy with takes it away from there, and
+ * who looks seldom gets it sooner. */
 static inline void cc__cpu_relax_for(unsigned turns) {
     for (unsigned i = 0; i < turns; i++) cc__cpu_relax();
 }
