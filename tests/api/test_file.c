@@ -150,7 +150,7 @@ static void *cancelled_opens(void *arg) {
 static void an_open_is_cancelled_in_the_middle(void **state) {
     (void)state;
     const char *io = getenv("CC_IO");
-    struct cc__uring *u;
+    struct cc__uring *u = NULL;
     if (io == NULL || strcmp(io, "uring") != 0 || cc__uring_open(&u) != 0) skip();
     cc__uring_close(u);
     cc_runtime *rt;

@@ -66,6 +66,7 @@ struct mc_scenario {
     bool fences;    /* its only seq_cst operations are fences: they need not be tried in every order (fences.c) */
     bool states;    /* search by states, not by executions: where many of those come to the same (states.c). No heap,
                      * no other threads */
+    bool sc;        /* sequential consistency, as with --sc: where every value that C11 allows would be too many */
     bool full;      /* takes long: run with --full only */
     bool leaks;     /* what is allocated need not be freed */
 

@@ -481,6 +481,7 @@ static void search_begin(const struct mc_scenario *s, const struct mc_options *o
     mc.scenario = s;
     mc.options = *o;
     mc.result = (struct mc_result){.exhausted = o->mode != MC_RANDOM && o->replay == NULL};
+    mc.options.sc_only = o->sc_only || s->sc;
     mc.by_states = s->states && o->mode == MC_REDUCED && o->replay == NULL;
     if (mc.by_states) {
         if (s->fences) mc__die(".states, and .fences");

@@ -6,11 +6,12 @@
  * sleep for ever are the others, and check() looks who does. The set of idle workers has a word for each, as workers
  * far apart have; model_bits.c checks the real one. There are no timers.
  *
- * Two of each, with both workers about to sleep, have too many executions to the end: more than 13 million, most of
- * them by the order in which workers that have found something change `searching`. So they are run to the end from
- * where one worker or both are asleep, or one was woken and has not come yet; and from the beginning till a worker is
- * awake, which then stays so: the work that was published has woken one, and as many are counted as are awake. The
- * whole is searched as far as it goes, with --full.
+ * Two of each, with both workers about to sleep, have too many executions to the end with every value that C11 allows,
+ * and too many states: most of them by the order in which workers that have found something change `searching`, and by
+ * which of the old values of that another can still see. So they are run so to the end from where one worker or both
+ * are asleep, or one was woken and has not come yet; and from the beginning till a worker is awake, which then stays
+ * awake: the work that was published has woken one, and as many are counted as are awake. From the beginning to the end
+ * they are run in every order, but each load sees the newest store; with older ones as far as it goes, with --full.
  *
  * A worker that retires, the library's own and one spelled out here for its twins: it sleeps with a timeout; when that
  * passes it takes its bit back, full fence, looks once more, and ends if there is nothing. Whoever found the bit gone
@@ -373,6 +374,14 @@ const struct mc_scenario mc_scenarios[] = {
      at_rest,
      .quiet = true,
      .states = true},
+    {"2 workers, 2 publishers, each load sees the newest",
+     two_states,
+     {first_worker, second_worker, publisher, publisher},
+     at_rest,
+     .quiet = true,
+     .states = true,
+     .sc = true,
+     .alike = true},
     {"2 workers, 2 publishers",
      two_states,
      {first_worker, second_worker, publisher, publisher},
@@ -380,6 +389,8 @@ const struct mc_scenario mc_scenarios[] = {
      .quiet = true,
      .states = true,
      .alike = true,
-     .full = true},
+     .full = true,
+     .bounded = true,
+     .max_execs = 50000000},
     {0},
 };

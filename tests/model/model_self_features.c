@@ -364,6 +364,12 @@ static void stores_and_looks(void) {
     cc__fence_full();
     results[mc_self()] = (int)cc__load_relaxed(first ? &other : &word);
 }
+/* The same without a fence. */
+static void stores_and_peeps(void) {
+    bool first = mc_self() == 0;
+    cc__store_relaxed(first ? &word : &other, 1);
+    results[mc_self()] = (int)cc__load_relaxed(first ? &other : &word);
+}
 
 /* ---- what no thread changes ---- */
 
@@ -491,6 +497,13 @@ const struct mc_scenario mc_scenarios[] = {
     {"a constant that changes", word_is_constant, {loads_it, adds}, NULL, MC_MISUSE},
     {"counters that nobody acts on", word_is_statistics, {adds, adds}, results_01, .outcomes = "01"},
     {"by states", NULL, {stores_and_looks, stores_and_looks}, results_01, .outcomes = "01 10 11", .states = true},
+    {"a load may see an old store", NULL, {stores_and_peeps, stores_and_peeps}, results_01, .outcomes = "00 01 10 11"},
+    {"each load sees the newest store",
+     NULL,
+     {stores_and_peeps, stores_and_peeps},
+     results_01,
+     .outcomes = "01 10 11",
+     .sc = true},
     {"by states: blind until a fence",
      NULL,
      {is_blind_and_looks, is_blind_and_looks},
