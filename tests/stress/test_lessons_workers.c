@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Goal: work that is there is run by whoever is free: nobody sleeps beside it, sleepers wake on time, and nothing
- * depends on the luck of an awake worker (lessons 21-24, 26, 28, 30-32).
+ * depends on the luck of an awake worker (lessons 21-24, 26, 28, 30-32, 40).
  * Method: on runtimes of 1, 2, 7 and 16 workers, what must run at once is made to wait for each other on the cpu, so
  * that it ends only if it does; work is given to workers at the moment they fall asleep. Who waits for another gives
  * up after a minute, which only a lost wake-up takes. Wakes and timed sleeps are counted by the linker's wraps.
- * Link: -Wl,--wrap=cc__futex_wake,--wrap=cc__futex_wait,--wrap=cc__idle_stop_searching
+ * Link: -Wl,--wrap=cc__futex_wake,--wrap=cc__futex_wait,--wrap=cc__idle_stop_searching,--wrap=cc__steal_spin
  * Timeout: 200
  */
 #include "runtimes.h"
@@ -16,8 +16,9 @@
 __typeof__(cc__futex_wake) __real_cc__futex_wake, __wrap_cc__futex_wake;
 __typeof__(cc__futex_wait) __real_cc__futex_wait, __wrap_cc__futex_wait;
 __typeof__(cc__idle_stop_searching) __real_cc__idle_stop_searching, __wrap_cc__idle_stop_searching;
+__typeof__(cc__steal_spin) __real_cc__steal_spin, __wrap_cc__steal_spin;
 
-static _Atomic long wakes, finds, waits, timed_waits;
+static _Atomic long wakes, finds, waits, timed_waits, spins, spin_hits;
 
 int __wrap_cc__futex_wake(_Atomic uint32_t *word, int n) {
     cc__add_relaxed(&wakes, 1);
@@ -33,6 +34,13 @@ int __wrap_cc__futex_wait(_Atomic uint32_t *word, uint32_t expect, int64_t deadl
 void __wrap_cc__idle_stop_searching(struct cc__worker *w, bool found) {
     if (w->searching && found) cc__add_relaxed(&finds, 1);
     __real_cc__idle_stop_searching(w, found);
+}
+
+bool __wrap_cc__steal_spin(struct cc__worker *w) {
+    bool hit = __real_cc__steal_spin(w);
+    cc__add_relaxed(&spins, 1);
+    if (hit) cc__add_relaxed(&spin_hits, 1);
+    return hit;
 }
 
 static const int64_t patience_ns = INT64_C(60) * 1000000000;
@@ -229,6 +237,43 @@ static void lesson_30_no_safety_net(void **state) {
     }
 }
 
+/* ---- lesson 40: who has nothing to do looks on for a moment, once, and sleeps ---- */
+
+static void await_idle(cc_runtime *rt) {
+    int64_t give_up = cc_now_ns() + patience_ns;
+    cc_runtime_stats s;
+    for (cc_runtime_stats_get(rt, &s); s.workers_idle < s.workers; cc_runtime_stats_get(rt, &s)) {
+        assert_true(cc_now_ns() < give_up);
+        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+    }
+}
+/* How often that pays is printed, not judged: it depends on the machine. */
+static void lesson_40_spins_end(void **state) {
+    (void)state;
+    for (size_t w = 0; w < TEST_COUNT_OF(test_workers); w++) {
+        cc_runtime *rt;
+        cc_task t;
+        _Atomic long done = 0;
+        long rounds = (long)test_rounds(200);
+        assert_int_equal(cc_runtime_create(&rt, &(cc_runtime_attr){.workers = test_workers[w]}), 0);
+        cc__store_relaxed(&spins, 0);
+        cc__store_relaxed(&spin_hits, 0);
+        for (long i = 0; i < rounds; i++) {
+            assert_int_equal(cc_runtime_spawn(rt, &t, NULL, counts, &done), 0);
+            assert_int_equal(cc_task_join(t, NULL), 0);
+        }
+        await_idle(rt);
+        long spun = cc__load_relaxed(&spins), waited = cc__load_relaxed(&waits);
+        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+        assert_int_equal(cc__load_relaxed(&spins), spun); /* not once while there is nothing */
+        assert_int_equal(cc__load_relaxed(&waits), waited);
+        print_message("%u workers, %ld tasks: looked on %ld times, with success %ld times\n", test_workers[w], rounds,
+                      spun, cc__load_relaxed(&spin_hits));
+        assert_int_equal(cc__load_relaxed(&done), rounds);
+        cc_runtime_destroy(rt);
+    }
+}
+
 /* ---- lesson 31: very many sleepers on one worker ---- */
 
 static void *sleeps_10_ms(void *arg) {
@@ -301,5 +346,6 @@ TEST_MAIN(cmocka_unit_test(lesson_21_23_24_work_for_those_about_to_sleep),
           cmocka_unit_test(lesson_23_timers_for_those_about_to_sleep),
           cmocka_unit_test(lesson_22_children_run_on_all_workers),
           cmocka_unit_test(lesson_26_a_held_workers_queue_is_run), cmocka_unit_test(lesson_28_few_wakes_find_nothing),
-          cmocka_unit_test(lesson_30_no_safety_net), cmocka_unit_test(lesson_31_a_hundred_thousand_sleepers),
+          cmocka_unit_test(lesson_30_no_safety_net), cmocka_unit_test(lesson_40_spins_end),
+          cmocka_unit_test(lesson_31_a_hundred_thousand_sleepers),
           cmocka_unit_test(lesson_32_deadlines_among_the_parked))

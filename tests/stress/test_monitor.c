@@ -208,6 +208,12 @@ static void lesson_34_no_more_workers_than_allowed(void **state) {
     sem_destroy(&let_go);
 }
 
+static void *holds(void *arg) {
+    cc__add_relaxed(&held, 1);
+    while (cc__load_relaxed(&over) == 0) cc__cpu_relax();
+    return arg;
+}
+
 /* Short tasks without end, so that nobody ever idles. */
 static void *busy(void *arg) {
     while (cc__load_relaxed(&over) == 0) cc_yield();
@@ -275,6 +281,27 @@ static void a_loop_stays_on_its_workers(void **state) {
     assert_int_equal(started, 0);
 }
 
+/* As many that compute as there are workers: more threads would only share the same cpus. (What that costs where there
+ * is more to do is measured by the row cpu_growth.) */
+static void lesson_36_no_workers_that_nobody_needs(void **state) {
+    (void)state;
+    if (!test_monitored()) skip();
+    enum { BASE = 2 };
+    cc_runtime *rt = start(&(cc_runtime_attr){.workers = BASE, .grow_every_us = 1});
+    cc_task t[BASE];
+    cc__store_relaxed(&held, 0);
+    cc__store_relaxed(&over, 0);
+    for (int i = 0; i < BASE; i++) assert_int_equal(cc_runtime_spawn(rt, &t[i], NULL, holds, NULL), 0);
+    while (cc__load_relaxed(&held) < BASE) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    uint64_t before = stats_of(rt).workers_started; /* while one was waiting for the second worker to wake, perhaps */
+    for (int i = 0; i < 60; i++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL); /* many looks of the monitor */
+    assert_int_equal(stats_of(rt).workers_started, before);
+    cc__store_relaxed(&over, 1);
+    for (int i = 0; i < BASE; i++) assert_int_equal(cc_task_join(t[i], NULL), 0);
+    cc_runtime_destroy(rt);
+}
+
 /* Tasks that last about as long as the monitor takes to find them stuck, and ends of runtimes meanwhile (lesson 35). */
 static void *lasts(void *arg) {
     int64_t until = cc_now_ns() + 150000 + (int64_t)(test_random() % 300000);
@@ -307,4 +334,4 @@ TEST_MAIN(cmocka_unit_test(lesson_33_tasks_that_sleep_in_the_kernel_stop_nobody)
           cmocka_unit_test(lesson_50_timers_of_a_stuck_worker_are_fired),
           cmocka_unit_test(lesson_34_no_more_workers_than_allowed), cmocka_unit_test(workers_go_though_there_is_work),
           cmocka_unit_test(off_is_off), cmocka_unit_test(a_loop_stays_on_its_workers),
-          cmocka_unit_test(lesson_35_tasks_as_long_as_a_tick))
+          cmocka_unit_test(lesson_36_no_workers_that_nobody_needs), cmocka_unit_test(lesson_35_tasks_as_long_as_a_tick))
