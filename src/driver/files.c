@@ -60,7 +60,7 @@ static uint64_t number_of(struct cc__files_call *call) {
 
 int cc__files_ask(struct cc__files *f, struct cc__files_call *call, const struct cc__file_call *what) {
     call->waits = call->over = false;
-    cc__add_relaxed(&f->pending, 1);
+    cc__add_acq_rel(&f->pending, 1); /* [FL2] release: the call is as it is; see tell() */
     cc__lock_take(&f->asking);
     int rc = cc__uring_ask(cc__files_uring(f), what, number_of(call));
     cc__lock_drop(&f->asking);
@@ -90,9 +90,11 @@ void cc__files_give_up(struct cc__files *f, struct cc__files_call *call) {
 static void tell(struct cc__files *f, const struct cc__uring_over *over, struct cc__claims *woken) {
     struct cc__files_call *call = (struct cc__files_call *)(uintptr_t)over->number;
     if (call == NULL) return; /* nobody waits for the answer to C4 */
+    /* [FL2] acquire: its caller may not have come to C2 yet. The kernel has passed the call on to us, and with it what
+     * was written before; but neither C11 nor a sanitizer knows of that. */
+    cc__sub_acq_rel(&f->pending, 1);
     call->result = over->result;
     call->over = true;
-    cc__sub_relaxed(&f->pending, 1);
     if (call->waits && cc__wait_claim(&call->wait)) cc__claims_add(woken, &call->wait, CC__MATCHED);
 }
 

@@ -19,7 +19,7 @@ struct cc__files {
     bool refused;                    /* there is none to be had; its worker's */
     cc__lock asking;                 /* who asks the kernel for something */
     struct cc__waitlist over;        /* its lock guards the other end, and all calls; nobody is on the list */
-    _Atomic unsigned pending;        /* calls that are not over.  W: any thread.  R: the monitor */
+    _Atomic unsigned pending;        /* calls that are not over.  W: any thread.  R: the monitor.  [FL2] */
 };
 
 /* One call: in the frame of its caller, who leaves when it is over. Guarded by the lock of `over`. */

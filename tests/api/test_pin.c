@@ -147,7 +147,7 @@ static void siblings_sleep_until_all_cores_are_at_work(void **state) {
     (void)state;
     pretend("pack:2 [numa] core:8 pu:2");
     if (!have_hwloc()) skip();
-    cc_runtime *rt = create((cc_runtime_attr){.pin = CC_PIN_TIERED, .no_monitor = 1});
+    cc_runtime *rt = create((cc_runtime_attr){.workers = CPUS, .pin = CC_PIN_TIERED, .no_monitor = 1});
     assert_int_equal(cc_runtime_workers(rt), CPUS);
     for (int i = 0; i < 20; i++) {
         meet(rt, 4);
@@ -223,6 +223,8 @@ static void what_is_ready_again_is_seen_by_all_tiers(void **state) {
 static size_t global_seen; /* W: a task.  R: the test, after joining it */
 static void *yields(void *arg) {
     cc_runtime_stats s;
+    cc__add_relaxed(&running, 1);
+    while (cc__load_relaxed(&running) < 3) cc_yield(); /* or one may be through before the others are there */
     for (int i = 0; i < 100; i++) {
         cc_yield();
         cc_runtime_stats_get(arg, &s);
@@ -239,6 +241,7 @@ static void who_yields_goes_there_too(void **state) {
         cc_runtime *rt = create((cc_runtime_attr){.pin = pin, .workers = 1, .no_monitor = 1});
         cc_task t[3];
         global_seen = 0;
+        cc__store_relaxed(&running, 0);
         for (int i = 0; i < 3; i++) assert_int_equal(cc_runtime_spawn(rt, &t[i], NULL, yields, rt), 0);
         for (int i = 0; i < 3; i++) assert_int_equal(cc_task_join(t[i], NULL), 0);
         if (pin == CC_PIN_TIERED) assert_true(global_seen > 0);
