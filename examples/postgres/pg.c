@@ -55,11 +55,19 @@ static int tell_to_stop(void *cancel) {
     return PQcancel(cancel, why, sizeof why) ? 0 : -EIO;
 }
 
-/* Have the server stop, and read what it still has to say, whatever has ended the wait for it. */
+/* Have the server stop, and read what it still has to say, whatever has ended the wait for it. A server that has not
+ * begun with the statement yet ignores that it is to stop, and begins: so it is told again, until it answers. */
 static void stop(PGconn *c, PGresult **out) {
     PGcancel *cancel = PQgetCancel(c);
+    int rc = cancel == NULL ? -ENOMEM : -ETIMEDOUT;
     CC_SHIELD {
-        if (cancel != NULL && cc_blocking(tell_to_stop, cancel) == 0 && flush(c) == 0) (void)receive(c, out);
+        while (rc == -ETIMEDOUT) {
+            rc = cc_blocking(tell_to_stop, cancel);
+            CC_DEADLINE_MS(200) {
+                if (rc == 0) rc = flush(c);
+                if (rc == 0) rc = receive(c, out);
+            }
+        }
     }
     PQfreeCancel(cancel);
 }
