@@ -88,7 +88,7 @@ static void workers_are_bound_and_nothing_else(void **state) {
     if (!have_hwloc()) skip();
     int all = cpus_of_this_thread();
     for (int pin = CC_PIN_OFF; pin <= CC_PIN_TIERED; pin++) {
-        cc_runtime *rt = create((cc_runtime_attr){.pin = pin});
+        cc_runtime *rt = create((cc_runtime_attr){.workers = (unsigned)all, .pin = pin});
         unsigned workers = cc_runtime_workers(rt);
         int cpus_used[4096] = {0};
         for (unsigned i = 1; i <= workers; i++) {
