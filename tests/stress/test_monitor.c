@@ -43,9 +43,13 @@ CC_TASK(sleeps_in_the_kernel) {
     }
     return 0;
 }
-CC_TASK(computes) {
+static void *holds(void *arg) {
     cc__add_relaxed(&held, 1);
     while (cc__load_relaxed(&over) == 0) cc__cpu_relax();
+    return arg;
+}
+CC_TASK(computes) {
+    holds(NULL);
     return 0;
 }
 CC_TASK(beats, (int, times)) {
@@ -208,12 +212,6 @@ static void lesson_34_no_more_workers_than_allowed(void **state) {
     sem_destroy(&let_go);
 }
 
-static void *holds(void *arg) {
-    cc__add_relaxed(&held, 1);
-    while (cc__load_relaxed(&over) == 0) cc__cpu_relax();
-    return arg;
-}
-
 /* Short tasks without end, so that nobody ever idles. */
 static void *busy(void *arg) {
     while (cc__load_relaxed(&over) == 0) cc_yield();
@@ -294,8 +292,7 @@ static void lesson_36_no_workers_that_nobody_needs(void **state) {
     for (int i = 0; i < BASE; i++) assert_int_equal(cc_runtime_spawn(rt, &t[i], NULL, holds, NULL), 0);
     while (cc__load_relaxed(&held) < BASE) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     uint64_t before = stats_of(rt).workers_started; /* while one was waiting for the second worker to wake, perhaps */
-    for (int i = 0; i < 60; i++)
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL); /* many looks of the monitor */
+    nanosleep(&(struct timespec){.tv_nsec = 60000000}, NULL); /* many looks of the monitor */
     assert_int_equal(stats_of(rt).workers_started, before);
     cc__store_relaxed(&over, 1);
     for (int i = 0; i < BASE; i++) assert_int_equal(cc_task_join(t[i], NULL), 0);
