@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Goal: work that is there is run by whoever is free: nobody sleeps beside it, sleepers wake on time, and nothing
- * depends on the luck of an awake worker (lessons 21-24, 26, 28, 30-32, 40).
+ * depends on the luck of an awake worker (lessons 21-24, 26, 28, 30-32, 40, 42).
  * Method: on runtimes of 1, 2, 7 and 16 workers, what must run at once is made to wait for each other on the cpu, so
  * that it ends only if it does; work is given to workers at the moment they fall asleep. Who waits for another gives
- * up after a minute, which only a lost wake-up takes. Wakes and timed sleeps are counted by the linker's wraps.
- * Link: -Wl,--wrap=cc__futex_wake,--wrap=cc__futex_wait,--wrap=cc__idle_stop_searching,--wrap=cc__steal_spin
+ * up after a minute, which only a lost wake-up takes. Wakes, timed sleeps and stacks are counted by the linker's wraps.
+ * Link: -Wl,--wrap=cc__futex_wake,--wrap=cc__futex_wait,--wrap=cc__idle_stop_searching,--wrap=cc__steal_spin,--wrap=cc__stack_get
  * Timeout: 200
  */
 #include "runtimes.h"
@@ -18,10 +18,13 @@ __typeof__(cc__futex_wait) __real_cc__futex_wait, __wrap_cc__futex_wait;
 __typeof__(cc__idle_stop_searching) __real_cc__idle_stop_searching, __wrap_cc__idle_stop_searching;
 __typeof__(cc__steal_spin) __real_cc__steal_spin, __wrap_cc__steal_spin;
 
-static _Atomic long wakes, finds, waits, timed_waits, spins, spin_hits;
+__typeof__(cc__stack_get) __real_cc__stack_get, __wrap_cc__stack_get;
+
+static _Atomic long stacks, wakes, outside_wakes, finds, waits, timed_waits, spins, spin_hits;
 
 int __wrap_cc__futex_wake(_Atomic uint32_t *word, int n) {
     cc__add_relaxed(&wakes, 1);
+    if (cc__worker_current() == NULL) cc__add_relaxed(&outside_wakes, 1);
     return __real_cc__futex_wake(word, n);
 }
 int __wrap_cc__futex_wait(_Atomic uint32_t *word, uint32_t expect, int64_t deadline_ns) {
@@ -36,6 +39,10 @@ void __wrap_cc__idle_stop_searching(struct cc__worker *w, bool found) {
     __real_cc__idle_stop_searching(w, found);
 }
 
+int __wrap_cc__stack_get(struct cc__stack_cache *cache, unsigned cls, struct cc__stack **out) {
+    cc__add_relaxed(&stacks, 1);
+    return __real_cc__stack_get(cache, cls, out);
+}
 bool __wrap_cc__steal_spin(struct cc__worker *w) {
     bool hit = __real_cc__steal_spin(w);
     cc__add_relaxed(&spins, 1);
@@ -44,16 +51,6 @@ bool __wrap_cc__steal_spin(struct cc__worker *w) {
 }
 
 static const int64_t patience_ns = INT64_C(60) * 1000000000;
-
-/* Hold this worker, not only this task, until *at has reached n. False: it never did. */
-static bool hold_worker_until(_Atomic long *at, long n) {
-    int64_t give_up = cc_now_ns() + patience_ns;
-    while (cc__load_acquire(at) < n) {
-        if (cc_now_ns() > give_up) return false;
-        sched_yield(); /* the thread's, for other threads: 16 workers share few cpus */
-    }
-    return true;
-}
 
 /* ---- lessons 21, 23 and 24: work for workers that fall asleep just now ---- */
 
@@ -130,7 +127,7 @@ struct crowd {
 static void *waits_for_the_crowd(void *arg) {
     struct crowd *c = arg;
     c->thread[cc__add_acq_rel(&c->here, 1)] = test_thread();
-    test_must(hold_worker_until(&c->here, c->wanted));
+    test_must(test_hold_worker_until(&c->here, c->wanted));
     return NULL;
 }
 static void crowd_is_distinct(const struct crowd *c) {
@@ -162,7 +159,7 @@ static void *spawns_and_holds(void *arg) {
     for (size_t i = 0; i < TEST_COUNT_OF(counts_of); i++) {
         _Atomic long ran = 0;
         for (long k = 0; k < counts_of[i]; k++) test_must(cc_task_detach(cc_fiber_spawn_task(counts, &ran)) == 0);
-        test_must(hold_worker_until(&ran, counts_of[i]));
+        test_must(test_hold_worker_until(&ran, counts_of[i]));
     }
     return arg;
 }
@@ -274,6 +271,32 @@ static void lesson_40_spins_end(void **state) {
     }
 }
 
+/* ---- lesson 42: an idle runtime is one wake away, and a new one has made nothing that is not used ---- */
+
+static void lesson_42_cold_dispatch(void **state) {
+    (void)state;
+    for (size_t w = 0; w < TEST_COUNT_OF(test_workers); w++) {
+        cc_runtime *rt;
+        cc_task t;
+        _Atomic long done = 0;
+        cc__store_relaxed(&stacks, 0);
+        assert_int_equal(cc_runtime_create(&rt, &(cc_runtime_attr){.workers = test_workers[w], .no_monitor = 1}), 0);
+        await_idle(rt);
+        assert_int_equal(cc__load_relaxed(&stacks), 0);
+        cc__store_relaxed(&timed_waits, 0);
+        for (long i = 0; i < (long)test_rounds(200); i++) {
+            cc__store_relaxed(&outside_wakes, 0);
+            assert_int_equal(cc_runtime_spawn(rt, &t, NULL, counts, &done), 0);
+            assert_int_equal(cc__load_relaxed(&outside_wakes), 1);
+            assert_int_equal(cc_task_join(t, NULL), 0);
+            await_idle(rt);
+        }
+        assert_int_equal(cc__load_relaxed(&timed_waits), 0); /* nobody comes by to look */
+        assert_in_range(cc__load_relaxed(&stacks), 1, cc__load_relaxed(&done));
+        cc_runtime_destroy(rt);
+    }
+}
+
 /* ---- lesson 31: very many sleepers on one worker ---- */
 
 static void *sleeps_10_ms(void *arg) {
@@ -347,5 +370,5 @@ TEST_MAIN(cmocka_unit_test(lesson_21_23_24_work_for_those_about_to_sleep),
           cmocka_unit_test(lesson_22_children_run_on_all_workers),
           cmocka_unit_test(lesson_26_a_held_workers_queue_is_run), cmocka_unit_test(lesson_28_few_wakes_find_nothing),
           cmocka_unit_test(lesson_30_no_safety_net), cmocka_unit_test(lesson_40_spins_end),
-          cmocka_unit_test(lesson_31_a_hundred_thousand_sleepers),
+          cmocka_unit_test(lesson_42_cold_dispatch), cmocka_unit_test(lesson_31_a_hundred_thousand_sleepers),
           cmocka_unit_test(lesson_32_deadlines_among_the_parked))

@@ -89,6 +89,17 @@ static inline TEST_UNUSED void test_jitter(void) {
     }
 }
 
+/* Hold this worker, not only this task, until *at has reached n. False: it has not for a minute, which is how long only
+ * what was lost takes. */
+static inline TEST_UNUSED bool test_hold_worker_until(_Atomic long *at, long n) {
+    int64_t give_up = cc_now_ns() + INT64_C(60) * 1000000000;
+    while (cc__load_acquire(at) < n) {
+        if (cc_now_ns() > give_up) return false;
+        sched_yield(); /* the thread's, for other threads: 16 workers share few cpus */
+    }
+    return true;
+}
+
 /* Which thread this is. Never inlined: the answer changes when a task moves. */
 static __attribute__((noinline)) TEST_UNUSED pthread_t test_thread(void) {
     __asm__ volatile("");

@@ -4,7 +4,8 @@
  * Method: each operation's result and effect are compared with plain arithmetic. Then two threads per
  * guarantee: counters that lose nothing, a message published by release and read after acquire, a lock
  * made of exchanges, and the store-then-load pair that only the full fence orders. A processor that
- * reorders (all of them do, for that last pair) fails it within a few meetings without a fence.
+ * reorders (all of them do, for that last pair) fails it within a few meetings without a fence. A pause of a spin
+ * loop is looked for in the code that was made of it (lesson 41).
  */
 #include "test.h"
 
@@ -279,6 +280,27 @@ static void fences_order_relaxed_accesses(void **state) {
     assert_int_equal(torn, 0);
 }
 
+/* Lesson 41: where the usual hint does nothing, who spins keeps the line from who has to write it. */
+static __attribute__((noinline)) void pause_once(void) {
+    cc__cpu_relax();
+}
+static void lesson_41_a_pause_takes_time(void **state) {
+    (void)state;
+#if defined(__x86_64__)
+    static const unsigned char pause[] = {0xf3, 0x90};
+#elif defined(__aarch64__)
+    static const unsigned char pause[] = {0xdf, 0x3f, 0x03, 0xd5}; /* isb; yield, which is nothing, is 3f 20 03 d5 */
+#else
+    static const unsigned char pause[] = {0};
+    skip();
+#endif
+    void (*fn)(void) = pause_once;
+    const unsigned char *code;
+    memcpy(&code, &fn, sizeof code);
+    assert_non_null(memmem(code, 64, pause, sizeof pause));
+    fn();
+}
+
 static int shown, handler_saw;
 static volatile sig_atomic_t ready;
 
@@ -306,4 +328,5 @@ static void signal_fence_orders_for_a_handler(void **state) {
 TEST_MAIN(cmocka_unit_test(loads_and_stores), cmocka_unit_test(read_modify_write), cmocka_unit_test(compare_and_swap),
           cmocka_unit_test(concurrent_changes_are_not_lost), cmocka_unit_test(release_publishes_to_acquire),
           cmocka_unit_test(exchanges_make_a_lock), cmocka_unit_test(full_fence_orders_store_then_load),
-          cmocka_unit_test(fences_order_relaxed_accesses), cmocka_unit_test(signal_fence_orders_for_a_handler))
+          cmocka_unit_test(fences_order_relaxed_accesses), cmocka_unit_test(lesson_41_a_pause_takes_time),
+          cmocka_unit_test(signal_fence_orders_for_a_handler))
