@@ -22,7 +22,7 @@ class BuildError(Exception):
 def build_ours(rows):
     """Configure the release with benchmarks and build the programs of these rows."""
     configure = ["cmake", "--preset", "release", "-DCCRT_BENCH=ON"]
-    targets = [f"bench_{row.name}" for row in rows]
+    targets = [our_program(row, bare) for row in rows for bare in {False, *(peer.bare for peer in row.peers)}]
     build = ["cmake", "--build", ROOT / "build" / "release", "--target", *targets]
     for command in (configure, build):
         done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -30,9 +30,13 @@ def build_ours(rows):
             raise BuildError(done.stdout)
 
 
-def our_command(row, env=None):
+def our_program(row, bare=False):
+    return f"bench_{row.name}_bare" if bare else f"bench_{row.name}"
+
+
+def our_command(row, env=None, bare=False):
     setting = ["env", *(f"{name}={value}" for name, value in env.items())] if env else []
-    return [*setting, str(OURS / f"bench_{row.name}")]
+    return [*setting, str(OURS / our_program(row, bare))]
 
 
 def build_peer(peer, may_install):

@@ -19,6 +19,7 @@ class Peer:
     goals: dict = field(default_factory=dict)  # metric: greatest ratio that meets the goal, or {workers: that}
     constants: dict = field(default_factory=dict)  # metric: (value, unit), instead of a program
     ours: dict = field(default_factory=dict)  # our own program with this environment, instead of another's
+    bare: bool = False  # our own program with a library that has no sites of traces
     serial: bool = False  # the same work by one thread, in plain C: the speed-up is shown
     workers: tuple = ()  # those of the row's that it is measured beside, if not all: it may have no use for more
     note: str = ""  # what a reader of the figures must know
@@ -54,6 +55,12 @@ def tokio(*features):
         "packages": ("cargo", "rustc", "librust-tokio-dev"),
         "link": (f'tokio = {{ version = "1", default-features = false, features = [{wanted}] }}',),
     }
+
+
+def bare(*metrics):
+    """Ourselves without the sites of traces: they are always compiled in, and cost nothing where they are off."""
+    return Peer("bare", version=lambda: "ccrt", bare=True, goals=dict.fromkeys(metrics, 1.02),
+                note="a library without the sites of traces")
 
 
 SWITCH = Row(
@@ -112,6 +119,7 @@ YIELD_MN = Row(
     peers=(
         Peer("go", "yield_mn_go.go", **GO, goals={"yield_mn": 0.35}, note="runtime.Gosched"),
         Peer("tokio", "yield_mn_tokio.rs", **TOKIO_MT, note="multi-threaded runtime, yield_now"),
+        bare("yield_mn"),
     ),
     workers=(1, 2),
 )
@@ -123,6 +131,7 @@ SPAWN_BATCH = Row(
     peers=(
         Peer("go", "spawn_batch_go.go", **GO, goals={"spawn_batch": {2: 0.4}}, note="sync.WaitGroup"),
         Peer("tokio", "spawn_batch_tokio.rs", **TOKIO_MT, goals={"spawn_batch": {2: 0.25}}, note="awaits the handles"),
+        bare("spawn_batch"),
     ),
     workers=(1, 2),
 )
@@ -134,6 +143,7 @@ SPAWN_JOIN = Row(
     peers=(
         Peer("tokio", "spawn_join_tokio.rs", **TOKIO_MT, goals={"spawn_join": {2: 0.5}}, note="awaits the handle"),
         Peer("go", "spawn_join_go.go", **GO, note="by a channel, its quickest way"),
+        bare("spawn_join"),
     ),
     workers=(1, 2),
 )
@@ -145,6 +155,7 @@ NURSERY = Row(
     peers=(
         Peer("go", "nursery_go.go", **GO, note="sync.WaitGroup, and the first error"),
         Peer("tokio", "nursery_tokio.rs", **TOKIO_MT, note="JoinSet"),
+        bare("nursery"),
     ),
     workers=(1, 2),
 )
@@ -156,6 +167,7 @@ SLEEP_1M = Row(
     peers=(
         Peer("go", "sleep_1m_go.go", **GO, goals={"wall": 0.9, "cpu": 0.9}, note="time.Sleep"),
         Peer("tokio", "sleep_1m_tokio.rs", **TOKIO_MT, note="its tasks have no stacks"),
+        bare("wall", "cpu"),
     ),
     rounds=5,
     workers=(2,),
@@ -186,6 +198,7 @@ PARKED_1M = Row(
         Peer("goal", constants={"memory": (4900, "bytes")}, goals={"memory": 1.0},
              note="a fixed figure, not measured: resident and page tables"),
         Peer("tokio", "parked_1m_tokio.rs", **TOKIO_MT, note="on a Notify; its tasks have no stacks"),
+        bare("create"),
     ),
     rounds=5,
     workers=(2,),
@@ -200,6 +213,7 @@ STARTUP = Row(
         Peer("tbb", "startup_tbb.cpp", package_version("libtbb-dev", "oneTBB"), ("g++", "libtbb-dev"), ("-ltbb",),
              goals={"startup": 0.6}, note="the caller is one of its threads"),
         Peer("goal", constants={"startup": (1, "ms")}, goals={"startup": 1.0}, note="a fixed figure, not measured"),
+        bare("startup"),
     ),
     rounds=21,
     workers=(0,),
@@ -212,6 +226,7 @@ WAKE_LATENCY = Row(
     peers=(
         Peer("futex", "wake_latency_futex.c", kernel_version, ("gcc",), ("-lpthread",), goals={"p50": 1.2},
              note="the limit: one thread wakes another by a bare futex"),
+        bare("p50"),
     ),
     workers=(2,),
 )
@@ -222,6 +237,18 @@ PLACEMENT = Row(
     metrics=("pairs", "fan", "tree"),
     peers=(
         Peer("in turn", version=lambda: "ccrt", ours={"BENCH_SPAWN": "roundrobin"}, note="CC_SPAWN_ROUNDROBIN"),
+        bare("pairs", "fan", "tree"),
+    ),
+    workers=(2,),
+)
+
+PIPELINE = Row(
+    "pipeline",
+    "blocks through a stage that computes, with room for one a worker in the channels, against two; a block",
+    metrics=("block",),
+    peers=(
+        Peer("roomy", version=lambda: "ccrt", ours={"BENCH_ROOM": "2"}, goals={"block": 1.03},
+             note="room for two blocks a worker"),
     ),
     workers=(2,),
 )
@@ -614,7 +641,7 @@ FILES = Row(
 )
 
 ROWS = (SWITCH, YIELD, MANY, YIELD_MN, SPAWN_BATCH, SPAWN_JOIN, NURSERY, SLEEP_1M, FUTURES_1M, PARKED_1M, STARTUP,
-        WAKE_LATENCY, PLACEMENT, NOISY_NEIGHBOR, SYSCALL_KIDNAP, CPU_GROWTH, TRACE_COST, PINGPONG, CHAN,
+        WAKE_LATENCY, PLACEMENT, PIPELINE, NOISY_NEIGHBOR, SYSCALL_KIDNAP, CPU_GROWTH, TRACE_COST, PINGPONG, CHAN,
         SELECT8_BLOCK, SELECT8_READY, SKYNET, CANCEL_STORM, MUTEX, MUTEX_CONTENDED, HERD, FIB, FIB_JOBS,
         SPAWN_1M_EMPTY, QUICKSORT, AXPY, REDUCE, CG, UTS, JOB_DAG, GZIP_COMPRESS, GZIP_DECOMPRESS, ECHO_1, ECHO_64,
         ECHO_1000, IDLE_CONNS, FILES)

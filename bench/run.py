@@ -50,12 +50,12 @@ def build_peers(row, may_install):
     """The commands of the peers that can be had here, by name; says which cannot."""
     commands = {}
     for peer in row.peers:
-        if not peer.ours and not peer.source:
+        if not (peer.ours or peer.bare or peer.source):
             continue
         try:
             host.require(peer.packages, may_install)
-            commands[peer.name] = (build.our_command(row, peer.ours) if peer.ours
-                                   else build.build_peer(peer, may_install))
+            commands[peer.name] = (build.build_peer(peer, may_install) if peer.source
+                                   else build.our_command(row, peer.ours, peer.bare))
         except Skip as skip:
             report.skipped(row, peer.name, skip)
     return commands

@@ -48,8 +48,9 @@ struct cc__trace_mask {
 } __attribute__((aligned(CC__FALSE_SHARING)));
 extern struct cc__trace_mask cc__trace_mask __attribute__((visibility("hidden"))); /* read without the GOT */
 
-/* Whether something of these kinds is wanted. In models it is not: they are about what the sites stand beside. */
-#if defined(CCRT_MODEL)
+/* Whether something of these kinds is wanted. In models it is not: they are about what the sites stand beside. Nor in
+ * the library that a benchmark is made with to see what they cost (bench/CMakeLists.txt). */
+#if defined(CCRT_MODEL) || defined(CCRT_BARE)
 #define CC__TRACING(kinds) (0 & (kinds))
 #else
 #define CC__TRACING(kinds) CC__UNLIKELY((cc__load_relaxed(&cc__trace_mask.bits) & (kinds)) != 0)
