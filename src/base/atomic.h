@@ -26,6 +26,7 @@
 #define cc__add_relaxed(p, v) atomic_fetch_add_explicit((p), (v), memory_order_relaxed)
 #define cc__add_acq_rel(p, v) atomic_fetch_add_explicit((p), (v), memory_order_acq_rel)
 #define cc__sub_relaxed(p, v) atomic_fetch_sub_explicit((p), (v), memory_order_relaxed)
+#define cc__sub_release(p, v) atomic_fetch_sub_explicit((p), (v), memory_order_release)
 #define cc__sub_acq_rel(p, v) atomic_fetch_sub_explicit((p), (v), memory_order_acq_rel)
 
 #define cc__or_relaxed(p, v) atomic_fetch_or_explicit((p), (v), memory_order_relaxed)

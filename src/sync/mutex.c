@@ -2,21 +2,26 @@
 /* The mutex: one word, and a list of those that wait.
  *
  * The word is the record of the owner, or 0, and two bits: WAITERS, the list is not empty; WOKEN, one that was woken or
- * that spins is about to try. Locking a free mutex without bits is one compare-and-swap, and so is unlocking one.
+ * that spins is about to try. It is free where there is no owner, unless WAITERS is all that is left: then it is being
+ * unlocked, and as good as locked. Locking one that is free and has no bits is a compare-and-swap; unlocking one, unless
+ * somebody is to be woken, a subtraction: the two take a sixth less time than two compare-and-swaps.
  *
  *   locks (L)                                       unlocks (U)
- *   L1 free, by CAS: ours                           U1 no bits: free by CAS
- *   L2 its owner is about to run: spins a little,   U2 no WAITERS, or WOKEN: free by CAS, the bits stay: nobody is
- *      and if there are WAITERS, sets WOKEN first      to be woken
+ *   L1 free, by CAS: ours                           U1 out of the word. No WAITERS are left, or WOKEN: free, and
+ *   L2 its owner is about to run: spins a little,      nobody is to be woken
+ *      and if there are WAITERS, sets WOKEN first   U2 else into the word again: it was nobody else's meanwhile
  *   L3 locks the list. Free: ours, as L1. Else      U3 locks the list, claims the first. By CAS: WOKEN, and no
  *      by CAS sets WAITERS, clears WOKEN if it         WAITERS if it was the last. Unlocks the list
- *      was its own; its node on the list, unlocks   U4 by CAS: free, the bits stay. The last touch of the mutex
- *   L4 waits. Woken: WOKEN is its own; L1           U5 settles the wait: look again; unparks
+ *      was its own; its node on the list, unlocks      There was nobody, all were cancelled: U1
+ *   L4 waits. Woken: WOKEN is its own; L1           U4 by CAS: free, the bits stay. The last touch of the mutex
+ *   L5 cancelled: off the list, by its lock. The    U5 settles the wait: look again; unparks
+ *      last clears WAITERS, but not between U1, U2
  *
  * WOKEN says that somebody will look at the word after it was set, and before he waits: it is cleared only by such
- * a one, in the very CAS that takes the mutex or that found an owner, who will unlock. So U2 loses no wake-up. Two may
+ * a one, in the very CAS that takes the mutex or that found an owner, who will unlock. So U1 loses no wake-up. Two may
  * have it for their own, if one begins to spin while U3 wakes another; then it is cleared too early, which is one
- * wake-up too many.
+ * wake-up too many. From U1 to U2 nobody sets it or clears WAITERS: that would make it free, for others to lock and
+ * perhaps to give back its memory, and the one in U2 would write where it must not.
  *
  * Who spins looks seldom, a microsecond apart or so: each look takes the word away from the owner's cache, and an owner
  * that is left alone is through with it many times meanwhile.
@@ -46,8 +51,8 @@ enum { SPINNERS_IN_A_ROW = 64, PATIENCE_NS = 1000000 };
 
 _Static_assert(_Alignof(struct cc__task) > BITS, "there is room for the bits");
 
-/* [MX1] An owner's release is seen by the next: what it did under the mutex. Bits are changed without an order: the
- * list's lock, or nothing, goes with them. */
+/* [MX1] An owner's release in U1 is seen by the next: what it did under the mutex. What changes the word after U1 has no
+ * order of its own: each is a read-modify-write, so who reads the last of them sees what U1 released. */
 static inline _Atomic uintptr_t *word_of(cc_mutex *m) {
     return (_Atomic uintptr_t *)(void *)&m->priv_word; /* W, R: any thread.  [MX1] */
 }
@@ -56,8 +61,13 @@ static inline struct cc__task *owner_in(uintptr_t word) {
     return (struct cc__task *)(word & ~(uintptr_t)BITS); /* NOLINT(performance-no-int-to-ptr) */
 }
 
+static inline bool is_free(uintptr_t word) {
+    return owner_in(word) == NULL && (word & BITS) != WAITERS;
+}
+
 /* Whether the owner may be through in a moment: it is not parked, and not waiting for this worker. */
 static bool owner_goes_on(const struct cc__task *owner, const struct cc__task *self) {
+    if (owner == NULL) return true; /* U1 */
     uint64_t control = cc__load_relaxed(&owner->control);
     if ((control & CC__CONTROL_STATE) != CC__ACTIVE) return false;
     return (control & CC__CONTROL_THREAD) != 0 || self->runtime == NULL || cc__worker_count(self->runtime) > 1;
@@ -65,7 +75,8 @@ static bool owner_goes_on(const struct cc__task *owner, const struct cc__task *s
 
 /* L2: whether whoever unlocks is to rely on us: unless there is nobody else, or too many have been relied on. */
 static bool may_announce(cc_mutex *m, uintptr_t now) {
-    return (now & BITS) == WAITERS && cc__load_relaxed(&CC__SYNC_LIST(m)->mark) < SPINNERS_IN_A_ROW;
+    return owner_in(now) != NULL && (now & BITS) == WAITERS &&
+           cc__load_relaxed(&CC__SYNC_LIST(m)->mark) < SPINNERS_IN_A_ROW;
 }
 
 /* L1: it is free, with these bits. True: ours. */
@@ -82,7 +93,7 @@ static bool lock_spinning(cc_mutex *m, struct cc__task *self, uintptr_t *own) {
     bool announced = false;
     for (unsigned spins = 0; spins <= CC__MUTEX_SPINS;) {
         struct cc__task *owner = owner_in(now);
-        if (owner == NULL) {
+        if (is_free(now)) {
             if (!take(m, self, &now, *own)) continue;
             /* With the mutex: nobody else writes the mark but who has it, with or without the list's lock. */
             _Atomic uint32_t *in_a_row = &CC__SYNC_LIST(m)->mark;
@@ -109,7 +120,7 @@ static bool queue_up(cc_mutex *m, struct cc__wait *w, uintptr_t own) {
     cc__waitlist_lock(l);
     uintptr_t now = cc__load_relaxed(word_of(m));
     for (;;) {
-        if (owner_in(now) == NULL) {
+        if (is_free(now)) {
             if (!take(m, w->task, &now, own)) continue;
             cc__waitlist_unlock(l);
             return false;
@@ -124,12 +135,14 @@ static bool queue_up(cc_mutex *m, struct cc__wait *w, uintptr_t own) {
     return true;
 }
 
-/* Cancelled: off the list. */
+/* L5. */
 static void leave(cc_mutex *m, struct cc__wait *w) {
     struct cc__waitlist *l = CC__SYNC_LIST(m);
     cc__waitlist_lock(l);
     cc__waitlist_remove(l, w);
-    if (l->first == NULL) cc__and_relaxed(word_of(m), ~(uintptr_t)WAITERS);
+    uintptr_t now = cc__load_relaxed(word_of(m));
+    while (l->first == NULL && now != WAITERS && !cc__cas_relaxed(word_of(m), &now, now & ~(uintptr_t)WAITERS)) {
+    } /* U1 has left WAITERS alone: U3 clears it */
     cc__waitlist_unlock(l);
 }
 
@@ -177,7 +190,7 @@ int cc_mutex_lock_cancellable(cc_mutex *m) {
 int cc_mutex_trylock(cc_mutex *m) {
     struct cc__task *self = cc__sync_self();
     uintptr_t now = cc__load_relaxed(word_of(m));
-    while (owner_in(now) == NULL)
+    while (is_free(now))
         if (take(m, self, &now, 0)) return 0;
     return -EAGAIN;
 }
@@ -198,27 +211,41 @@ static struct cc__wait *choose(cc_mutex *m, bool *hand_over) {
     return w;
 }
 
-/* U2 to U5. */
-static CC__NOINLINE void unlock_slowly(cc_mutex *m) {
-    struct cc__task *self = cc__sync_self();
-    uintptr_t now = cc__load_relaxed(word_of(m));
-    CC__EDGE_RELEASE(m);
-    CC_CHECK(owner_in(now) != NULL, "a mutex was unlocked that nobody has locked");
-    CC_CHECK(owner_in(now) == self, "a mutex was unlocked by another than its owner");
-    while ((now & BITS) != WAITERS)                                /* U2 */
-        if (cc__cas_release(word_of(m), &now, now & BITS)) return; /* [MX1] release: for the next owner */
-    bool hand_over;
-    struct cc__wait *w = choose(m, &hand_over);
+/* U2 to U5: U1 found more than self in the word, or not even that. */
+static CC__NOINLINE void unlock_slowly(cc_mutex *m, struct cc__task *self, uintptr_t was) {
+    CC_CHECK(owner_in(was) != NULL, "a mutex was unlocked that nobody has locked");
+    CC_CHECK(owner_in(was) == self, "a mutex was unlocked by another than its owner");
+    struct cc__wait *w = NULL;
+    bool hand_over = false;
+    while (w == NULL) {
+        if ((was & BITS) != WAITERS) return;
+        cc__add_relaxed(word_of(m), (uintptr_t)self); /* U2 */
+        w = choose(m, &hand_over);
+        if (w == NULL) was = cc__sub_relaxed(word_of(m), (uintptr_t)self); /* U1 again */
+    }
     uintptr_t next = hand_over ? (uintptr_t)w->task : 0;
-    now = cc__load_relaxed(word_of(m));
-    while (!cc__cas_release(word_of(m), &now, (now & BITS) | next)) {
-    } /* [MX1] U4 */
-    if (w != NULL) cc__wake_claimed(w, hand_over ? CC__MATCHED : CC__CLOSED);
+    uintptr_t now = cc__load_relaxed(word_of(m));
+    while (!cc__cas_relaxed(word_of(m), &now, (now & BITS) | next)) {
+    } /* U4 */
+    cc__wake_claimed(w, hand_over ? CC__MATCHED : CC__CLOSED);
+}
+
+/* U1. */
+static inline void unlock(cc_mutex *m, struct cc__task *self) {
+    /* [MX1] release: what was done under it is seen by the next owner. */
+    uintptr_t was = cc__sub_release(word_of(m), (uintptr_t)self);
+    if (CC__UNLIKELY(was != (uintptr_t)self)) unlock_slowly(m, self, was);
+}
+
+static CC__NOINLINE void unlock_and_tell(cc_mutex *m) {
+    CC__EDGE_RELEASE(m);
+    unlock(m, cc__sync_self());
 }
 
 void cc_mutex_unlock(cc_mutex *m) {
-    uintptr_t now = (uintptr_t)cc__sync_self_known();
-    /* [MX1] release: what was done under it is seen by the next owner. */
-    if (CC__LIKELY(now != 0 && !CC__TRACING(CC__EDGES)) && CC__LIKELY(cc__cas_release(word_of(m), &now, 0))) return;
-    unlock_slowly(m);
+    struct cc__task *self = cc__sync_self_known();
+    if (CC__UNLIKELY(self == NULL || CC__TRACING(CC__EDGES)))
+        unlock_and_tell(m);
+    else
+        unlock(m, self);
 }

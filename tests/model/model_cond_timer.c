@@ -15,7 +15,7 @@
  * Define: CC__TIMER_SLOTS=64 CC__MUTEX_SPINS=0 CC__MUTEX_PAUSES=0
  * Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave cc__now_ns cc_mutex_lock cc_mutex_unlock
  * Weaken: src/sync/mutex.c: take: cas_acquire -> relaxed
- * Weaken: src/sync/mutex.c: cc_mutex_unlock: cas_release -> relaxed
+ * Weaken: src/sync/mutex.c: unlock: sub_release -> relaxed
  * Break: src/sync/cond.c: if (rc != 0) { => if (rc == -ECANCELED) {
  * Break: src/sync/cond.c: cc_mutex_lock(m); => if (rc == 0) cc_mutex_lock(m);
  * Break: src/sync/cond.c: cc__sync_deciders(cancellable) => CC__BY_LIST

@@ -20,8 +20,11 @@
  * Break: src/sync/mutex.c: if (rc != 0 && rc != -EPIPE) leave(m, &w); => ;
  * Break: src/sync/mutex.c: (*now & ~own) | (uintptr_t)self)) => *now | (uintptr_t)self))
  * Break: src/sync/mutex.c: l->first != NULL ? ~(uintptr_t)0 : ~(uintptr_t)WAITERS; => ~(uintptr_t)WAITERS;
- * Break: src/sync/mutex.c: bool hand_over; => bool hand_over; cc__and_relaxed(word_of(m), (uintptr_t)BITS);
- * Break: src/sync/mutex.c: while ((now & BITS) != WAITERS) => while (true)
+ * Break: src/sync/mutex.c: cc__add_relaxed(word_of(m), (uintptr_t)self); => ;
+ * Break: src/sync/mutex.c: if ((was & BITS) != WAITERS) return; => return;
+ * Break: src/sync/mutex.c: while (w == NULL) { => for (int i = 0; i < 1; i++) {
+ * Break: src/sync/mutex.c: && (word & BITS) != WAITERS; => ;
+ * Break: src/sync/mutex.c: l->first == NULL && now != WAITERS && => l->first == NULL &&
  */
 #include "locks.h"
 
@@ -197,6 +200,12 @@ const struct mc_scenario mc_scenarios[] = {
      {locks_cancellably, cancels_first, unlocks},
      is_free,
      .first = 1,
+     .fences = true},
+    {"one was cancelled, and one wants it",
+     setup_two_want_it,
+     {locks_cancellably, cancels_first, unlocks, locks},
+     is_free,
+     .first = 2,
      .fences = true},
     {"one waits, a stray unpark", setup_two_want_it, {locks, unparks_first, unlocks}, is_free, .first = 1},
     {"two users, the last frees it", setup_heap, {uses, uses_what_is_locked}},

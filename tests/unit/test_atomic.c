@@ -38,7 +38,8 @@ static void read_modify_write(void **state) {
     assert_int_equal(cc__add_relaxed(&w, 5), 10);
     assert_int_equal(cc__add_acq_rel(&w, 7), 15);
     assert_int_equal(cc__sub_relaxed(&w, 2), 22);
-    assert_int_equal(cc__sub_acq_rel(&w, 21), 20);
+    assert_int_equal(cc__sub_release(&w, 1), 20);
+    assert_int_equal(cc__sub_acq_rel(&w, 20), 19);
     assert_true(cc__load_relaxed(&w) == UINT32_MAX); /* wraps, as unsigned does */
 
     cc__store_relaxed(&w, 0x0f);
