@@ -5,10 +5,10 @@
  *
  *     | guard | stack 0 | guard | stack 1 | ...        64 KiB and the class's size, again and again
  *
- * A slab is one mapping, committed page by page as its stacks are touched. Its slots get their guards
- * when first given out, a batch in one system call. Slabs of a class double in size, from few slots to
- * many, so that a small program maps little and a million stacks take a thousand mappings; where the
- * system refuses a large one, a smaller one is tried.
+ * A slab is one mapping, committed page by page as its stacks are touched. Its slots get their guards when first given
+ * out, a batch in one system call, and their first pages in another (docs/decisions/0001-stack-slabs.md). That is done
+ * without the lock, and the slots count as in use meanwhile. Slabs of a class double in size, from few slots to many, so that a small program maps little and
+ * a million stacks take a thousand mappings; where the system refuses a large one, a smaller one is tried.
  *
  * Three places an idle stack can be in, from warm to gone:
  *   1. its owner's cache: no lock, last used first, at most CACHE_MAX of a class
@@ -64,7 +64,7 @@ struct cc__slab {
     unsigned cls;
     uint8_t home;
     unsigned slots;
-    unsigned fresh;         /* slots from here on were never given out and have no guard yet */
+    unsigned fresh;         /* slots from here on were never given out */
     unsigned idle;          /* how many are on the list below */
     unsigned warm;          /* how many of those have memory */
     struct cc__stack *list; /* idle ones, last used first */
@@ -189,14 +189,20 @@ static struct stack_class *class_of(uint8_t home, unsigned cls) {
     return c;
 }
 
+/* Whether this is the first time. */
+static bool say_first(bool *said) {
+    cc__lock_take(&pool.lock);
+    bool first = !*said;
+    *said = true;
+    cc__lock_drop(&pool.lock);
+    return first;
+}
+
 static CC__COLD void say_no_maps(void) {
-    if (pool.said_no_maps || cc__vm_guard_kind() == CC__VM_GUARD_LIGHT) return;
-    pool.said_no_maps = true;
+    if (cc__vm_guard_kind() == CC__VM_GUARD_LIGHT || !say_first(&pool.said_no_maps)) return;
     char buf[384];
     struct cc__text t = cc__text_on(buf, sizeof buf);
-    size_t slots = 0;
-    for (unsigned home = 0; home < CC__STACK_HOMES; home++)
-        for (unsigned i = 0; i < CC__STACK_CLASSES; i++) slots += pool.cls[home][i].slots - pool.cls[home][i].idle;
+    size_t slots = cc__stack_stats().in_use;
     cc__text_str(&t, "ccrt: out of memory maps for stack guards with about ");
     cc__text_dec(&t, slots);
     cc__text_str(&t, " stacks in use; raise the limit (sysctl vm.max_map_count), or use Linux 6.13 or newer,"
@@ -205,8 +211,7 @@ static CC__COLD void say_no_maps(void) {
 }
 
 static CC__COLD void say_no_guards(const struct cc__slab *b) {
-    if (pool.said_no_guards) return;
-    pool.said_no_guards = true;
+    if (!say_first(&pool.said_no_guards)) return;
     char buf[256];
     struct cc__text t = cc__text_on(buf, sizeof buf);
     cc__text_str(&t, "ccrt: stacks of ");
@@ -217,7 +222,7 @@ static CC__COLD void say_no_guards(const struct cc__slab *b) {
     cc__text_print(&t);
 }
 
-/* Guards of the next n fresh slots; of how many it were. */
+/* Guards of n slots, the first of which begins there; of how many it were. */
 static unsigned slab_guard(const struct cc__slab *b, char *at, unsigned n) {
     size_t lead = slab_lead(b->home, b->cls), stride = slab_stride(b->home, b->cls);
     if (lead == 0) {
@@ -230,23 +235,56 @@ static unsigned slab_guard(const struct cc__slab *b, char *at, unsigned n) {
     return n;
 }
 
-/* Give the next n fresh slots of a slab their guards, and put them on the caller's list.
- * Returns how many: fewer than n if the system refuses. */
-static unsigned slab_open_fresh(struct cc__slab *b, unsigned n, struct cc__stack **list) {
-    size_t stride = slab_stride(b->home, b->cls);
-    char *at = b->base + b->fresh * stride;
+/* Without the lock: guards of n slots side by side, and if so wished their first pages. Of how many it were: fewer than
+ * n if the system refuses, and then the lowest. */
+static unsigned slab_prepare(struct cc__stack *lowest, unsigned n, bool commit) {
+    const struct cc__slab *b = lowest->slab;
+    size_t stride = slab_stride(b->home, b->cls), page = cc__vm_page_bytes();
+    char *at = b->base + cc__stack_index(lowest) * stride;
     n = slab_guard(b, at, n);
-    size_t page = cc__vm_page_bytes();
-    if (n >= COMMIT_MIN) cc__vm_commit(at + stride - page, page, stride, n);
+    if (commit && n >= COMMIT_MIN) cc__vm_commit(at + stride - page, page, stride, n);
+    for (unsigned i = 0; i < n; i++) lowest[i].guarded = true;
+    return n;
+}
+
+/* How many of the first n of a list are not prepared and lie side by side, each below the one before: new ones do. */
+static unsigned count_new(const struct cc__stack *s, unsigned n) {
+    unsigned count = 1;
+    for (; count < n && s->next == s - 1 && !s->next->guarded; count++) s = s->next;
+    return count;
+}
+
+/* Without the lock: prepare those of the first n of a list that are not. Returns those that the system refused, which
+ * are no longer on it. */
+static struct cc__stack *prepare_all(struct cc__stack **list, unsigned n, bool commit) {
+    struct cc__stack *refused = NULL;
+    while (n > 0) {
+        struct cc__stack *s = *list;
+        unsigned count = s->guarded ? 1 : count_new(s, n);
+        unsigned ready = s->guarded ? 1 : slab_prepare(s - (count - 1), count, commit);
+        for (unsigned i = ready; i < count; i++) {
+            s = *list;
+            *list = s->next;
+            s->next = refused;
+            refused = s;
+        }
+        for (unsigned i = 0; i < ready; i++) list = &(*list)->next;
+        n -= count;
+    }
+    return refused;
+}
+
+/* Put the next n fresh slots of a slab on the caller's list. */
+static void slab_open_fresh(struct cc__slab *b, unsigned n, struct cc__stack **list) {
+    size_t stride = slab_stride(b->home, b->cls), lead = slab_lead(b->home, b->cls);
     for (unsigned i = 0; i < n; i++) {
-        struct cc__stack *s = &b->slot[b->fresh++];
+        struct cc__stack *s = &b->slot[b->fresh];
         s->slab = b;
-        s->lo = at + i * stride + slab_lead(b->home, b->cls);
+        s->lo = b->base + b->fresh++ * stride + lead;
         s->valgrind = cc__hooks_stack_begin(s->lo, s->lo + cc__stack_class_bytes(b->cls));
         s->next = *list;
         *list = s;
     }
-    return n;
 }
 
 /* Take up to n stacks of one slab that has some. */
@@ -263,12 +301,16 @@ static unsigned slab_take(struct stack_class *c, struct cc__slab *b, unsigned n,
         *list = s;
     }
     unsigned fresh = b->slots - b->fresh;
-    if (got < n && fresh > 0) got += slab_open_fresh(b, fresh < n - got ? fresh : n - got, list);
+    if (fresh > n - got) fresh = n - got;
+    slab_open_fresh(b, fresh, list);
+    got += fresh;
     if (b->idle == 0 && b->fresh == b->slots) cc__list_remove(&b->node);
     if (was_spare && !slab_all_idle(b)) c->spare--;
     c->out += got;
     return got;
 }
+
+static void pool_put(struct cc__stack *list);
 
 static int pool_refill(struct cc__stack_cache *cache, unsigned cls) {
     cc__lock_take(&pool.lock);
@@ -290,8 +332,11 @@ static int pool_refill(struct cc__stack_cache *cache, unsigned cls) {
     if (want > REFILL_MAX) want = REFILL_MAX;
     cache->batch[cls] = (uint8_t)want;
     if (n != NULL) got = slab_take(c, CC__CONTAINER_OF(n, struct cc__slab, node), want, &cache->idle[cls]);
-    cache->count[cls] = (uint8_t)(cache->count[cls] + got);
     cc__lock_drop(&pool.lock);
+    struct cc__stack *refused = prepare_all(&cache->idle[cls], got, !cache->crowded);
+    for (struct cc__stack *s = refused; s != NULL; s = s->next) got--;
+    pool_put(refused);
+    cache->count[cls] = (uint8_t)(cache->count[cls] + got);
     return got > 0 ? 0 : -ENOMEM;
 }
 

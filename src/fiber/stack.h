@@ -31,6 +31,7 @@ struct cc__stack {
     char *lo;          /* lowest usable byte; the guard is below */
     unsigned valgrind; /* an id */
     bool warm;         /* has been used since its memory was last given back */
+    bool guarded;      /* nothing is left to do for its guard */
 };
 
 /* An owner's own few idle stacks: no lock, last used first. Zero is an empty one. */
@@ -39,6 +40,7 @@ struct cc__stack_cache {
     uint8_t count[CC__STACK_CLASSES];
     uint8_t batch[CC__STACK_CLASSES]; /* how many the last refill asked for */
     uint8_t home;                     /* of all of them */
+    bool crowded; /* others want new stacks at the same time: the first pages are left to whoever touches them */
 };
 
 /* The class whose stacks hold at least `bytes`; bytes is at most CC__STACK_BYTES_MAX. */

@@ -41,6 +41,7 @@ void cc__worker_init(struct cc__runtime *rt, unsigned place) {
     cc__reactor_init(&w->reactor);
     w->watcher = cc__poll_watcher(rt, place % rt->base_count);
     w->stacks.home = cc__stack_home(0, rt->huge_stacks);
+    w->stacks.crowded = rt->base_count > 1;
     if (CC__TRACING(CC__TRACE_ALL)) w->trace = cc__trace_open(rt->number, place, rt->name);
 }
 
