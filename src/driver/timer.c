@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Timers: a wheel between two pairing heaps, under a lock. Nothing allocates: the nodes are in the waiters' frames.
  *
- *     | near: a heap | wheel: a slot a tick, a list each              | far: a heap |
+ *     | near: a heap | wheel: a slot a tick, four lists each          | far: a heap |
  *                    base                                base + slots
  *
  * A tick is about a millisecond, the wheel about a second. Adding a timer to a slot touches no other timer but one, all
@@ -98,12 +98,20 @@ static void take(struct cc__timers *s, struct cc__timer *t) {
 
 static void slot_add(struct cc__timers *s, struct cc__timer *t) {
     size_t i = (size_t)tick_of(t->when_ns) % CC__TIMER_SLOTS;
+    uint64_t used = UINT64_C(1) << (i % 64);
     struct cc__timer_slot *slot = &s->slot[i];
-    if (slot->first == NULL || t->when_ns < slot->soonest_ns) slot->soonest_ns = t->when_ns;
+    struct cc__timer **first = &slot->first[s->turn++ % CC__TIMER_LISTS];
+    if ((s->used[i / 64] & used) == 0 || t->when_ns < slot->soonest_ns) slot->soonest_ns = t->when_ns;
     t->child = NULL;
-    attach(&t->sibling, slot->first);
-    attach(&slot->first, t);
-    s->used[i / 64] |= UINT64_C(1) << (i % 64);
+    attach(&t->sibling, *first);
+    attach(first, t);
+    s->used[i / 64] |= used;
+}
+
+static bool slot_empty(const struct cc__timer_slot *slot) {
+    for (int i = 0; i < CC__TIMER_LISTS; i++)
+        if (slot->first[i] != NULL) return false;
+    return true;
 }
 
 /* The tick of the first slot that has some, at or after `base`; -1: none. */
@@ -118,7 +126,7 @@ static int64_t first_used(struct cc__timers *s) {
         tick += __builtin_ctzll(rest);
         if (tick >= end) break; /* those of the first slots of the next turn */
         i = (size_t)tick % CC__TIMER_SLOTS;
-        if (s->slot[i].first != NULL) return tick;
+        if (!slot_empty(&s->slot[i])) return tick;
         s->used[i / 64] &= ~(UINT64_C(1) << (i % 64)); /* all were taken out */
     }
     return -1;
@@ -126,10 +134,18 @@ static int64_t first_used(struct cc__timers *s) {
 
 /* Empty a slot into the near heap. */
 static void slot_reached(struct cc__timers *s, int64_t tick) {
-    struct cc__timer_slot *slot = &s->slot[(size_t)tick % CC__TIMER_SLOTS];
-    for (struct cc__timer *t; (t = slot->first) != NULL;) {
-        attach(&slot->first, t->sibling);
-        heap_add(&s->near, t);
+    size_t at = (size_t)tick % CC__TIMER_SLOTS;
+    struct cc__timer_slot *slot = &s->slot[at];
+    s->used[at / 64] &= ~(UINT64_C(1) << (at % 64));
+    for (bool any = true; any;) {
+        any = false;
+        for (int i = 0; i < CC__TIMER_LISTS; i++) {
+            struct cc__timer *t = slot->first[i];
+            if (t == NULL) continue;
+            attach(&slot->first[i], t->sibling);
+            heap_add(&s->near, t);
+            any = true;
+        }
     }
 }
 
@@ -200,6 +216,7 @@ struct cc__task *cc__timers_expire(struct cc__timers *s, int64_t now_ns) {
         uint32_t generation = cc__task_generation(cc__load_relaxed(&task->control));
         if (!cc__wait_decide(task, t->epoch, CC__TIMED_OUT)) continue; /* decided before: it is on its way */
         if (cc__state_unpark(task, generation) != CC__UNPARK_QUEUE) continue;
+        cc__prefetch_to_write((uintptr_t)task->fiber); /* it has slept: nothing of it is in the cache */
         task->next = NULL;
         *last = task;
         last = &task->next;

@@ -24,10 +24,12 @@ struct cc__timer {
 #define CC__TIMER_SLOTS 1024 /* of about a millisecond; a multiple of 64 */
 #endif
 
-/* Those that end within one tick, in any order. */
+/* Those that end within one tick, in any order, on several lists: as the slot is reached, who follows one list waits for
+ * the memory of each, but not the one list for the other. */
+enum { CC__TIMER_LISTS = 4 };
 struct cc__timer_slot {
-    struct cc__timer *first;
-    int64_t soonest_ns; /* not later than any of them */
+    struct cc__timer *first[CC__TIMER_LISTS];
+    int64_t soonest_ns; /* not later than any of them; void where the slot is not used */
 };
 
 struct cc__timers {
@@ -36,6 +38,7 @@ struct cc__timers {
     struct cc__timer *near, *far; /* heaps: of what is before the wheel, and beyond it */
     struct cc__timer_slot slot[CC__TIMER_SLOTS];
     uint64_t used[CC__TIMER_SLOTS / 64]; /* slots that may have some */
+    unsigned turn;                       /* of the lists of a slot */
     _Atomic int64_t next_ns; /* W: with the lock.  R: anyone; CC__NEVER: none.  A hint: look again under it. */
 };
 
