@@ -6,7 +6,7 @@
  *
  * A tick is about a millisecond, the wheel about a second. Adding a timer to a slot touches no other timer but one, all
  * of which lie on other stacks and not in the cache: with a million of them that is what counts. As time goes on, slots
- * that are reached are emptied into the near heap, where few are at a time; `base` goes with the clock, and what is far
+ * that are reached are put in order and into the near heap, where few are at a time; `base` goes with the clock, and what is far
  * comes into the wheel. Any timer may be in the near heap: that is only slower.
  *
  * A timer that expires decides its waiter's wait under the lock; a waiter takes its timer out under the same lock
@@ -132,21 +132,48 @@ static int64_t first_used(struct cc__timers *s) {
     return -1;
 }
 
+static void keys_sort(struct cc__timer_key *key, size_t n) {
+    static const uint8_t gaps[] = {57, 23, 10, 4, 1}; /* Shell's way, with Ciura's gaps */
+    for (size_t g = 0; g < sizeof gaps; g++) {
+        for (size_t i = gaps[g]; i < n; i++) {
+            struct cc__timer_key k = key[i];
+            size_t to = i;
+            for (; to >= gaps[g] && key[to - gaps[g]].when_ns > k.when_ns; to -= gaps[g]) key[to] = key[to - gaps[g]];
+            key[to] = k;
+        }
+    }
+}
+
+/* Timers in order are a heap, each the only child of the one before: the first is taken out without a look at others. */
+static void keys_to_near(struct cc__timers *s, size_t n) {
+    struct cc__timer *rest = NULL;
+    keys_sort(s->key, n);
+    while (n > 0) {
+        struct cc__timer *t = s->key[--n].timer;
+        t->sibling = NULL;
+        attach(&t->child, rest);
+        rest = t;
+    }
+    attach(&s->near, meld(s->near, rest));
+}
+
 /* Empty a slot into the near heap. */
 static void slot_reached(struct cc__timers *s, int64_t tick) {
-    size_t at = (size_t)tick % CC__TIMER_SLOTS;
+    size_t at = (size_t)tick % CC__TIMER_SLOTS, n = 0;
     struct cc__timer_slot *slot = &s->slot[at];
     s->used[at / 64] &= ~(UINT64_C(1) << (at % 64));
-    for (bool any = true; any;) {
-        any = false;
+    while (!slot_empty(slot)) {
         for (int i = 0; i < CC__TIMER_LISTS; i++) {
             struct cc__timer *t = slot->first[i];
             if (t == NULL) continue;
-            attach(&slot->first[i], t->sibling);
-            heap_add(&s->near, t);
-            any = true;
+            slot->first[i] = t->sibling;
+            s->key[n++] = (struct cc__timer_key){t->when_ns, t};
+            if (n < sizeof s->key / sizeof s->key[0]) continue;
+            keys_to_near(s, n);
+            n = 0;
         }
     }
+    keys_to_near(s, n);
 }
 
 static void add(struct cc__timers *s, struct cc__timer *t) {

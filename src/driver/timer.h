@@ -32,6 +32,12 @@ struct cc__timer_slot {
     int64_t soonest_ns; /* not later than any of them; void where the slot is not used */
 };
 
+/* What orders those of a slot that is reached, beside them: in few lines that are at hand. */
+struct cc__timer_key {
+    int64_t when_ns;
+    struct cc__timer *timer;
+};
+
 struct cc__timers {
     cc__lock lock;
     int64_t base;                 /* the first tick of the wheel */
@@ -39,6 +45,7 @@ struct cc__timers {
     struct cc__timer_slot slot[CC__TIMER_SLOTS];
     uint64_t used[CC__TIMER_SLOTS / 64]; /* slots that may have some */
     unsigned turn;                       /* of the lists of a slot */
+    struct cc__timer_key key[128];       /* while a slot is emptied */
     _Atomic int64_t next_ns; /* W: with the lock.  R: anyone; CC__NEVER: none.  A hint: look again under it. */
 };
 
