@@ -6,8 +6,8 @@
  *
  * A tick is about a millisecond, the wheel about a second. Adding a timer to a slot touches no other timer but one, all
  * of which lie on other stacks and not in the cache: with a million of them that is what counts. As time goes on, slots
- * that are reached are put in order and into the near heap, where few are at a time; `base` goes with the clock, and what is far
- * comes into the wheel. Any timer may be in the near heap: that is only slower.
+ * that are reached are put in order and into the near heap, where few are at a time; `base` goes with the clock, and
+ * what is far comes into the wheel. Any timer may be in the near heap: that is only slower.
  *
  * A timer that expires decides its waiter's wait under the lock; a waiter takes its timer out under the same lock
  * before its frame goes, so the node is never touched after that. Only plain threads wait otherwise, in the kernel, and
