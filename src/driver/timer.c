@@ -144,7 +144,8 @@ static void keys_sort(struct cc__timer_key *key, size_t n) {
     }
 }
 
-/* Timers in order are a heap, each the only child of the one before: the first is taken out without a look at others. */
+/* Timers in order are a heap, each the only child of the one before: the first is taken out without a look at the
+ * rest. */
 static void keys_to_near(struct cc__timers *s, size_t n) {
     struct cc__timer *rest = NULL;
     keys_sort(s->key, n);

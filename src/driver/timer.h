@@ -24,8 +24,8 @@ struct cc__timer {
 #define CC__TIMER_SLOTS 1024 /* of about a millisecond; a multiple of 64 */
 #endif
 
-/* Those that end within one tick, in any order, on several lists: as the slot is reached, who follows one list waits for
- * the memory of each, but not the one list for the other. */
+/* Those that end within one tick, in any order, on several lists: as the slot is reached, each of a list is waited for,
+ * since it is not in the cache, but not the one list for the other. */
 enum { CC__TIMER_LISTS = 4 };
 struct cc__timer_slot {
     struct cc__timer *first[CC__TIMER_LISTS];

@@ -7,8 +7,9 @@
  *
  * A slab is one mapping, committed page by page as its stacks are touched. Its slots get their guards when first given
  * out, a batch in one system call, and their first pages in another (docs/decisions/0001-stack-slabs.md). That is done
- * without the lock, and the slots count as in use meanwhile. Slabs of a class double in size, from few slots to many, so that a small program maps little and
- * a million stacks take a thousand mappings; where the system refuses a large one, a smaller one is tried.
+ * without the lock, and the slots count as in use meanwhile. Slabs of a class double in size, from few slots to many,
+ * so that a small program maps little and a million stacks take a thousand mappings; where the system refuses a large
+ * one, a smaller one is tried.
  *
  * Three places an idle stack can be in, from warm to gone:
  *   1. its owner's cache: no lock, last used first, at most CACHE_MAX of a class

@@ -3,8 +3,8 @@
  *
  * The word is the record of the owner, or 0, and two bits: WAITERS, the list is not empty; WOKEN, one that was woken or
  * that spins is about to try. It is free where there is no owner, unless WAITERS is all that is left: then it is being
- * unlocked, and as good as locked. Locking one that is free and has no bits is a compare-and-swap; unlocking one, unless
- * somebody is to be woken, a subtraction: the two take a sixth less time than two compare-and-swaps.
+ * unlocked, and as good as locked. Locking one that is free and has no bits is a compare-and-swap; unlocking one,
+ * unless somebody is to be woken, a subtraction: the two take a sixth less time than two compare-and-swaps.
  *
  *   locks (L)                                       unlocks (U)
  *   L1 free, by CAS: ours                           U1 out of the word. No WAITERS are left, or WOKEN: free, and
@@ -51,8 +51,8 @@ enum { SPINNERS_IN_A_ROW = 64, PATIENCE_NS = 1000000 };
 
 _Static_assert(_Alignof(struct cc__task) > BITS, "there is room for the bits");
 
-/* [MX1] An owner's release in U1 is seen by the next: what it did under the mutex. What changes the word after U1 has no
- * order of its own: each is a read-modify-write, so who reads the last of them sees what U1 released. */
+/* [MX1] An owner's release in U1 is seen by the next: what it did under the mutex. What changes the word after U1 has
+ * no order of its own: each is a read-modify-write, so who reads the last of them sees what U1 released. */
 static inline _Atomic uintptr_t *word_of(cc_mutex *m) {
     return (_Atomic uintptr_t *)(void *)&m->priv_word; /* W, R: any thread.  [MX1] */
 }

@@ -4,9 +4,9 @@
  * themselves on the only worker do not keep out what comes from outside (lesson 51).
  * Method: all workers but one are held until the last of many tasks, from outside or from the free one, has run; no
  * monitor shares out what a worker has. Two tasks exchange messages while other workers are idle, and how often one
- * moves to another worker is counted. Eight send and eight receive, and all of it arrives; how long it takes
- * is printed, not judged: it depends on the machine. On one worker tasks yield or wake each other for ever and count their turns, and what a plain thread spawns
- * says at which turn it ran.
+ * moves to another worker is counted. Eight send and eight receive, and all of it arrives; how long it takes is
+ * printed, not judged: it depends on the machine. On one worker tasks yield or wake each other for ever and count their
+ * turns, and what a plain thread spawns says at which turn it ran.
  * Timeout: 200
  */
 #include "runtimes.h"

@@ -4,7 +4,8 @@
  * Method: on runtimes of 1, 2, 7 and 16 workers, what must run at once is made to wait for each other on the cpu, so
  * that it ends only if it does; work is given to workers at the moment they fall asleep. Who waits for another gives
  * up after a minute, which only a lost wake-up takes. Wakes, timed sleeps and stacks are counted by the linker's wraps.
- * Link: -Wl,--wrap=cc__futex_wake,--wrap=cc__futex_wait,--wrap=cc__idle_stop_searching,--wrap=cc__steal_spin,--wrap=cc__stack_get
+ * Link: -Wl,--wrap=cc__futex_wake,--wrap=cc__futex_wait,--wrap=cc__idle_stop_searching,--wrap=cc__steal_spin
+ * Link: -Wl,--wrap=cc__stack_get
  * Timeout: 200
  */
 #include "runtimes.h"
