@@ -451,7 +451,7 @@ static inline __attribute__((always_inline)) bool chan_met(cc_chan *c, enum dire
     if (CC__LIKELY(taken)) {
         struct cc__task *t = w->task;
         cc__wait_overrule(w, CC__MATCHED);
-        cc__ready(t);
+        cc__ready_here(t);
     } else {
         cc__wake_claimed(w, CC__MATCHED);
     }

@@ -16,11 +16,6 @@
 #include "sched.h"
 #include "slot.h"
 
-/* For its owner: nobody waits here that the slot could keep out. */
-static inline bool cc__rings_empty(struct cc__worker *w) {
-    return cc__runq_length(&w->begun) == 0 && cc__runq_length(&w->fresh) == 0 && !cc__jobs_any(w);
-}
-
 static inline struct cc__task *cc__worker_picked(struct cc__worker *w, struct cc__task *t, uint32_t streak) {
     w->until_look--;
     w->lifo_streak = streak;

@@ -51,4 +51,24 @@ static inline struct cc__task *cc__slot_put(struct cc__worker *w, struct cc__tas
     return NULL;
 }
 
+/* For its owner: nobody waits here that the slot could keep out. */
+static inline bool cc__rings_empty(struct cc__worker *w) {
+    return cc__runq_length(&w->begun) == 0 && cc__runq_length(&w->fresh) == 0 && !cc__jobs_any(w);
+}
+
+/* cc__ready() where that is all of it, as mostly for one that was met at a channel: this worker has nothing else to do,
+ * runs it next, and wakes nobody. */
+static inline void cc__ready_here(struct cc__task *t) {
+#if CC__INLINE_HOT
+    struct cc__worker *w = cc__worker_current();
+    if (CC__LIKELY(w != NULL && w->runtime == t->runtime && cc__ready_is_plain(t) && !w->spills) &&
+        CC__LIKELY(cc__load_relaxed(&w->slot.task) == NULL && cc__rings_empty(w))) {
+        cc__count(&w->count.woken);
+        cc__store_release(&w->slot.task, t); /* [RQ3] as cc__slot_put() */
+        return;
+    }
+#endif
+    cc__ready(t);
+}
+
 #endif /* CC__SCHED_SLOT_H */
