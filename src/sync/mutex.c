@@ -10,17 +10,17 @@
  *   L1 free, by CAS: ours                           U1 out of the word. No WAITERS are left, or WOKEN: free, and
  *   L2 its owner is about to run: spins a little,      nobody is to be woken
  *      and if there are WAITERS, sets WOKEN first   U2 else into the word again: it was nobody else's meanwhile
- *   L3 locks the list. Free: ours, as L1. Else      U3 locks the list, claims the first. By CAS: WOKEN, and no
- *      by CAS sets WAITERS, clears WOKEN if it         WAITERS if it was the last. Unlocks the list
- *      was its own; its node on the list, unlocks      There was nobody, all were cancelled: U1
- *   L4 waits. Woken: WOKEN is its own; L1           U4 by CAS: free, the bits stay. The last touch of the mutex
+ *   L3 locks the list. Free: ours, as L1. Else      U3 locks the list, claims the first; it was the last: no
+ *      by CAS sets WAITERS, clears WOKEN if it         WAITERS. Unlocks the list. There was nobody, all were
+ *      was its own; its node on the list, unlocks      cancelled: U1
+ *   L4 waits. Woken: WOKEN is its own; L1           U4 by CAS: free, with WOKEN. The last touch of the mutex
  *   L5 cancelled: off the list, by its lock. The    U5 settles the wait: look again; unparks
  *      last clears WAITERS, but not between U1, U2
  *
  * WOKEN says that somebody will look at the word after it was set, and before he waits: it is cleared only by such
  * a one, in the very CAS that takes the mutex or that found an owner, who will unlock. So U1 loses no wake-up. Two may
- * have it for their own, if one begins to spin while U3 wakes another; then it is cleared too early, which is one
- * wake-up too many. From U1 to U2 nobody sets it or clears WAITERS: that would make it free, for others to lock and
+ * have it for their own, if one begins to spin while another is woken; then it is cleared too early, which is one
+ * wake-up too many. It is U4 that sets it, not U3: who spun would clear it in between, and leave WAITERS alone. From U1 to U2 nobody sets it or clears WAITERS: that would make it free, for others to lock and
  * perhaps to give back its memory, and the one in U2 would write where it must not.
  *
  * Who spins looks seldom, a microsecond apart or so: each look takes the word away from the owner's cache, and an owner
@@ -202,10 +202,7 @@ static struct cc__wait *choose(cc_mutex *m, bool *hand_over) {
     cc__waitlist_lock(l);
     struct cc__wait *w = cc__claims_first(&got, l, CC__MATCHED);
     *hand_over = w != NULL && cc__choice_now() - (int64_t)(uintptr_t)w->value >= PATIENCE_NS;
-    uintptr_t now = cc__load_relaxed(word_of(m)), set = w != NULL && !*hand_over ? WOKEN : 0;
-    uintptr_t keep = l->first != NULL ? ~(uintptr_t)0 : ~(uintptr_t)WAITERS;
-    while (!cc__cas_relaxed(word_of(m), &now, (now & keep) | set)) {
-    }
+    if (l->first == NULL) cc__and_relaxed(word_of(m), ~(uintptr_t)WAITERS);
     cc__store_relaxed(&l->mark, 0);
     cc__waitlist_unlock(l);
     return w;
@@ -223,7 +220,7 @@ static CC__NOINLINE void unlock_slowly(cc_mutex *m, struct cc__task *self, uintp
         w = choose(m, &hand_over);
         if (w == NULL) was = cc__sub_relaxed(word_of(m), (uintptr_t)self); /* U1 again */
     }
-    uintptr_t next = hand_over ? (uintptr_t)w->task : 0;
+    uintptr_t next = hand_over ? (uintptr_t)w->task : WOKEN;
     uintptr_t now = cc__load_relaxed(word_of(m));
     while (!cc__cas_relaxed(word_of(m), &now, (now & BITS) | next)) {
     } /* U4 */

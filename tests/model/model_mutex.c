@@ -15,11 +15,12 @@
  * Mutate: src/sync/mutex.c
  * Break: src/sync/mutex.c: (now & ~own) | WAITERS)) break; => now & ~own)) break;
  * Break: src/sync/mutex.c: own = rc == -EPIPE ? WOKEN : 0; => own = 0;
- * Break: src/sync/mutex.c: set = w != NULL && !*hand_over ? WOKEN : 0; => set = WOKEN;
- * Break: src/sync/mutex.c: uintptr_t next = hand_over ? (uintptr_t)w->task : 0; => uintptr_t next = 0;
+ * Break: src/sync/mutex.c: uintptr_t next = hand_over ? (uintptr_t)w->task : WOKEN; => uintptr_t next = WOKEN;
+ * Break: src/sync/mutex.c: uintptr_t next = hand_over ? (uintptr_t)w->task : WOKEN; => uintptr_t next = 0;
  * Break: src/sync/mutex.c: if (rc != 0 && rc != -EPIPE) leave(m, &w); => ;
  * Break: src/sync/mutex.c: (*now & ~own) | (uintptr_t)self)) => *now | (uintptr_t)self))
- * Break: src/sync/mutex.c: l->first != NULL ? ~(uintptr_t)0 : ~(uintptr_t)WAITERS; => ~(uintptr_t)WAITERS;
+ * Break: src/sync/mutex.c: if (l->first == NULL) cc__and_relaxed => cc__and_relaxed
+ * Break: src/sync/mutex.c: if (l->first == NULL) cc__and_relaxed => if (false) cc__and_relaxed
  * Break: src/sync/mutex.c: cc__add_relaxed(word_of(m), (uintptr_t)self); => ;
  * Break: src/sync/mutex.c: if ((was & BITS) != WAITERS) return; => return;
  * Break: src/sync/mutex.c: while (w == NULL) { => for (int i = 0; i < 1; i++) {
@@ -203,6 +204,12 @@ const struct mc_scenario mc_scenarios[] = {
      .fences = true},
     {"one was cancelled, and one wants it",
      setup_two_want_it,
+     {locks_cancellably, cancels_first, unlocks, locks},
+     is_free,
+     .first = 2,
+     .fences = true},
+    {"one was cancelled, and one wants it and may spin",
+     setup_two_may_spin,
      {locks_cancellably, cancels_first, unlocks, locks},
      is_free,
      .first = 2,

@@ -9,6 +9,6 @@
 #include "ccmc.h"
 
 #define cc__cpu_relax() mc_yield()
-#define cc__cpu_relax_for(turns) ((void)(turns), mc_yield())
+#define cc__cpu_relax_for(turns) ((turns) > 0 ? mc_yield() : (void)0) /* 0: where a model says there is no loop */
 
 #endif /* CCMC_RELAX_H */

@@ -169,4 +169,44 @@ static void everything_at_once(void **state) {
     test_on_all(storm);
 }
 
-TEST_MAIN(cmocka_unit_test(everything_at_once))
+/* ---- one mutex, and nothing else to do ---- */
+
+static struct {
+    cc_mutex m;
+    cc_cond enough;
+    long times; /* guarded by m */
+} hot;
+
+static void hammer(void) {
+    for (size_t i = test_rounds(100000); i > 0; i--) {
+        cc_mutex_lock(&hot.m);
+        hot.times++;
+        cc_cond_signal(&hot.enough);
+        cc_mutex_unlock(&hot.m);
+    }
+}
+static void *hammers(void *arg) {
+    hammer();
+    return arg;
+}
+static void *hammer_together(void *arg) {
+    enum { TASKS = 8, OTHERS = 2 };
+    pthread_t thread[OTHERS];
+    cc_task task[TASKS];
+    hot.times = 0;
+    for (int i = 0; i < OTHERS; i++) test_must(pthread_create(&thread[i], NULL, hammers, NULL) == 0);
+    for (int i = 0; i < TASKS; i++) task[i] = cc_fiber_spawn_task(hammers, NULL);
+    cc_mutex_lock(&hot.m);
+    while (hot.times < (TASKS + OTHERS) * (long)test_rounds(100000)) cc_cond_wait(&hot.enough, &hot.m);
+    cc_mutex_unlock(&hot.m);
+    for (int i = 0; i < TASKS; i++) test_must(cc_task_join(task[i], NULL) == 0);
+    for (int i = 0; i < OTHERS; i++) pthread_join(thread[i], NULL);
+    return arg;
+}
+/* Who spins, who is woken and who unlocks meet all the time: tasks and threads, more of them than cpus. */
+static void one_mutex_for_all(void **state) {
+    (void)state;
+    test_on_all(hammer_together);
+}
+
+TEST_MAIN(cmocka_unit_test(everything_at_once), cmocka_unit_test(one_mutex_for_all))
