@@ -17,11 +17,12 @@
  *   L5 cancelled: off the list, by its lock. The    U5 settles the wait: look again; unparks
  *      last clears WAITERS, but not between U1, U2
  *
- * WOKEN says that somebody will look at the word after it was set, and before he waits: it is cleared only by such
- * a one, in the very CAS that takes the mutex or that found an owner, who will unlock. So U1 loses no wake-up. Two may
+ * WOKEN says that somebody will look at the word after it was set, and before he waits: it is cleared only by such a
+ * one, in the very CAS that takes the mutex or that found an owner, who will unlock. So U1 loses no wake-up. Two may
  * have it for their own, if one begins to spin while another is woken; then it is cleared too early, which is one
- * wake-up too many. It is U4 that sets it, not U3: who spun would clear it in between, and leave WAITERS alone. From U1 to U2 nobody sets it or clears WAITERS: that would make it free, for others to lock and
- * perhaps to give back its memory, and the one in U2 would write where it must not.
+ * wake-up too many. It is U4 that sets it, not U3: who spun would clear it in between, and leave WAITERS alone. From U1
+ * to U2 nobody sets it or clears WAITERS: that would make it free, for others to lock and perhaps to give back its
+ * memory, and the one in U2 would write where it must not.
  *
  * Who spins looks seldom, a microsecond apart or so: each look takes the word away from the owner's cache, and an owner
  * that is left alone is through with it many times meanwhile.
