@@ -42,12 +42,15 @@ static inline struct cc__task *cc__slot_take(struct cc__worker *w) {
     return cc__xchg_acq_rel(&s->task, NULL); /* [RQ3] acquire: a thief may have been quicker; then NULL */
 }
 
+/* For its owner: fill it, if it is empty. */
+static inline void cc__slot_fill(struct cc__worker *w, struct cc__task *t) {
+    cc__store_release(&w->slot.task, t); /* [RQ3] release: whoever takes it from the slot sees the task */
+}
+
 /* For its owner: fill it; what was there before, or NULL. */
 static inline struct cc__task *cc__slot_put(struct cc__worker *w, struct cc__task *t) {
-    struct cc__slot *s = &w->slot;
-    /* [RQ3] release: whoever takes it from the slot sees the task. */
-    if (CC__UNLIKELY(cc__load_relaxed(&s->task) != NULL)) return cc__xchg_acq_rel(&s->task, t);
-    cc__store_release(&s->task, t); /* [RQ3] */
+    if (CC__UNLIKELY(cc__load_relaxed(&w->slot.task) != NULL)) return cc__xchg_acq_rel(&w->slot.task, t); /* [RQ3] */
+    cc__slot_fill(w, t);
     return NULL;
 }
 
@@ -64,7 +67,7 @@ static inline void cc__ready_here(struct cc__task *t) {
     if (CC__LIKELY(w != NULL && w->runtime == t->runtime && cc__ready_is_plain(t) && !w->spills) &&
         CC__LIKELY(cc__load_relaxed(&w->slot.task) == NULL && cc__rings_empty(w))) {
         cc__count(&w->count.woken);
-        cc__store_release(&w->slot.task, t); /* [RQ3] as cc__slot_put() */
+        cc__slot_fill(w, t);
         return;
     }
 #endif
