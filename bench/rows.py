@@ -58,7 +58,7 @@ def tokio(*features):
 
 
 def bare(*metrics):
-    """Ourselves without the sites of traces: they are always compiled in, and cost nothing where they are off."""
+    """Ourselves without the sites of traces, which are always compiled in: what they cost where they are off."""
     return Peer("bare", version=lambda: "ccrt", bare=True, goals=dict.fromkeys(metrics, 1.02),
                 note="a library without the sites of traces")
 

@@ -3,6 +3,7 @@
  * promises, nothing is lost, nobody waits for ever.
  * Method: actors that do one thing after the other by their seed, on 1, 2, 7 and 16 workers, and threads beside them;
  * what each lock guards is plain memory that must come out right; half of the calls are under a deadline of a moment.
+ * Then tasks and threads that do nothing but lock one mutex.
  * Timeout: 200
  */
 #include "waits.h"
@@ -177,16 +178,13 @@ static struct {
     long times; /* guarded by m */
 } hot;
 
-static void hammer(void) {
+static void *hammers(void *arg) {
     for (size_t i = test_rounds(100000); i > 0; i--) {
         cc_mutex_lock(&hot.m);
         hot.times++;
         cc_cond_signal(&hot.enough);
         cc_mutex_unlock(&hot.m);
     }
-}
-static void *hammers(void *arg) {
-    hammer();
     return arg;
 }
 static void *hammer_together(void *arg) {

@@ -140,7 +140,7 @@ static struct cc__topology take(hwloc_topology_t h) {
     return t;
 }
 
-static void two_sockets_of_eight_cores_with_smt(void **state) {
+static void lesson_47_two_sockets_of_eight_cores_with_smt(void **state) {
     (void)state;
     struct cc__topology t = take(synthetic("pack:2 [numa] core:8 pu:2"));
     assert_int_equal(t.count, 32);
@@ -273,7 +273,7 @@ static void without_hwloc(void **state) {
 
 #if CCRT_HAVE_HWLOC
 TEST_MAIN(cmocka_unit_test(each_strategy_has_its_order), cmocka_unit_test(fewer_and_more_workers_than_cpus),
-          cmocka_unit_test(a_worker_is_seated), cmocka_unit_test(two_sockets_of_eight_cores_with_smt),
+          cmocka_unit_test(a_worker_is_seated), cmocka_unit_test(lesson_47_two_sockets_of_eight_cores_with_smt),
           cmocka_unit_test(nodes_of_the_same_socket_are_nearer), cmocka_unit_test(hybrid_cores),
           cmocka_unit_test(cpus_are_taken_away), cmocka_unit_test(this_machine))
 #else
