@@ -93,7 +93,7 @@ static inline __attribute__((always_inline)) void end_held(struct cc__worker *w,
         cc__waitlist_remove(&t->joiners, j);
         mark_set(t, CC__RELEASED);
         told ? cc__waitlist_unlock(&t->joiners) : cc__waitlist_unlock_untold(&t->joiners);
-        cc__wake_next(w, j, CC__MATCHED);
+        told ? cc__wake_next(w, j, CC__MATCHED) : cc__wake_next_untold(w, j, CC__MATCHED);
     }
 }
 
@@ -110,7 +110,7 @@ void cc__finish(struct cc__worker *w, struct cc__task *t) {
     /* [SD1] release: shutdown that counts this end sees all the task spawned. */
     cc__store_release(&w->count.ended, cc__load_relaxed(&w->count.ended) + 1);
     if (!t->no_handle) {
-        CC__TRACING(CC__EDGES | CC__LOG_JOIN) ? end_held_and_told(w, t) : end_held_quickly(w, t);
+        CC__TRACING(CC__TELL_WAKES | CC__LOG_JOIN) ? end_held_and_told(w, t) : end_held_quickly(w, t);
         return;
     }
     cc__state_finish(t);

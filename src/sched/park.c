@@ -167,13 +167,20 @@ void cc__claims_wake_here(const struct cc__claims *c, struct cc__worker *w) {
     }
 }
 
+/* Where a task is put that is to run next on w, or NULL: it cannot be. */
+static inline struct cc__task **next_here(struct cc__worker *w, const struct cc__task *t) {
+    return t->runtime == w->runtime && cc__ready_is_plain(t) && w->next == NULL ? &w->next : NULL;
+}
+
 void cc__wake_next(struct cc__worker *w, struct cc__wait *node, enum cc__outcome outcome) {
-    const struct cc__task *t = node->task; /* no future's */
-    bool here = t->runtime == w->runtime && cc__ready_is_plain(t) && w->next == NULL;
     if (CC__TRACING(CC__TELL_WAKES))
-        wake_slowly(node, outcome, here ? &w->next : NULL);
+        wake_slowly(node, outcome, next_here(w, node->task)); /* no future's */
     else
-        wake_claimed(node, outcome, here ? &w->next : NULL, true);
+        cc__wake_next_untold(w, node, outcome);
+}
+
+void cc__wake_next_untold(struct cc__worker *w, struct cc__wait *node, enum cc__outcome outcome) {
+    wake_claimed(node, outcome, next_here(w, node->task), true);
 }
 
 void cc__wake_first(struct cc__waitlist *l, enum cc__outcome outcome) {

@@ -478,8 +478,10 @@ unsigned cc__park_timed_threads(void); /* plain threads that wait until some tim
 enum cc__outcome cc__wait_for(struct cc__wait *w, int64_t deadline_ns);
 /* Settle a wait that was claimed, and unpark its task. */
 void cc__wake_claimed(struct cc__wait *node, enum cc__outcome outcome);
-/* The same for a wait that nobody else can decide; a task is to run next on this worker. */
+/* The same for a wait that nobody else can decide; a task is to run next on this worker. untold: nothing of
+ * CC__TELL_WAKES is wanted. */
 void cc__wake_next(struct cc__worker *w, struct cc__wait *node, enum cc__outcome outcome);
+void cc__wake_next_untold(struct cc__worker *w, struct cc__wait *node, enum cc__outcome outcome);
 /* The first of a list, or all; called with its lock, which they give up. Waiters that pass through the lock before they
  * go on find that the waker is through with the list. */
 void cc__wake_first(struct cc__waitlist *l, enum cc__outcome outcome);
