@@ -19,7 +19,7 @@ class Peer:
     goals: dict = field(default_factory=dict)  # metric: greatest ratio that meets the goal, or {workers: that}
     constants: dict = field(default_factory=dict)  # metric: (value, unit), instead of a program
     ours: dict = field(default_factory=dict)  # our own program with this environment, instead of another's
-    bare: bool = False  # our own program with a library that has no sites of traces; compared by the quickest run
+    bare: bool = False  # our own program with a library that has no sites of traces; compared by quickest runs
     serial: bool = False  # the same work by one thread, in plain C: the speed-up is shown
     workers: tuple = ()  # those of the row's that it is measured beside, if not all: it may have no use for more
     note: str = ""  # what a reader of the figures must know
@@ -59,9 +59,9 @@ def tokio(*features):
 
 def bare(*metrics):
     """Ourselves without the sites of traces, which are always compiled in: what they cost where they are off. That is
-    less than what a busy machine adds, so the quickest runs are compared and not the medians."""
+    less than what a busy machine adds, so the quickest quarters of the runs are compared."""
     return Peer("bare", version=lambda: "ccrt", bare=True, goals=dict.fromkeys(metrics, 1.02),
-                note="a library without the sites of traces; both by their quickest runs")
+                note="a library without the sites of traces; both by their quickest quarter")
 
 
 SWITCH = Row(
