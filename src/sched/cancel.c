@@ -65,7 +65,8 @@ void cc__cancel_listen(struct cc__task *self) {
     cc__fence_full(); /* [CN1] W3, see above */
 }
 
-int cc__cancel_look(struct cc__wait *w) {
+/* 0, or the code that the wait was cancelled with before it has begun. */
+static int look(struct cc__wait *w) {
     struct cc__task *self = w->task;
     cc__cancel_listen(self);
     int code = cc__cancel_code(self);
@@ -89,5 +90,9 @@ int cc__cancel_decode(const struct cc__wait *w, enum cc__outcome outcome, int64_
 }
 
 int cc__wait_cancellable(struct cc__wait *w, int64_t deadline_ns) {
-    return cc__wait_cancellable_here(w, deadline_ns, false);
+    int rc = look(w);
+    if (rc != 0) return rc;
+    const cc_priv_scope *s = w->task->scope;
+    int64_t until = s != NULL && s->deadline_ns < deadline_ns ? s->deadline_ns : deadline_ns;
+    return cc__cancel_decode(w, cc__wait_for(w, until), deadline_ns);
 }

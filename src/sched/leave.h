@@ -103,29 +103,35 @@ static inline __attribute__((always_inline)) void cc__run_leave(struct cc__worke
     cc__run_arrive_here(cc__worker_current(), left == CC__LEFT_YIELDING);
 }
 
-/* Wait for an unpark, or for nothing. */
-static inline __attribute__((always_inline)) void cc__park(struct cc__task *self, uintptr_t waits_for) {
-    if (cc__state_take_note(self)) {
+/* Wait for an unpark, or for nothing; the first where it is known that it is a task that waits. */
+static inline __attribute__((always_inline)) void cc__park_task(struct cc__task *self, uintptr_t waits_for) {
+    if (cc__state_take_note(self))
         CC__EDGE_ACQUIRE(self); /* else it is told when it is resumed */
-        return;
-    }
-    if (CC__LIKELY(self->fn != NULL))
+    else
         cc__run_leave(cc__worker_current(), CC__LEFT_PARKING, waits_for);
+}
+static inline __attribute__((always_inline)) void cc__park(struct cc__task *self, uintptr_t waits_for) {
+    if (CC__LIKELY(self->fn != NULL))
+        cc__park_task(self, waits_for);
+    else if (cc__state_take_note(self))
+        CC__EDGE_ACQUIRE(self);
     else
         cc__thread_park(self, CC__NO_DEADLINE, waits_for);
 }
 
-/* Wait until a wait is decided. */
-static inline __attribute__((always_inline)) enum cc__outcome cc__wait_for_ever(struct cc__wait *w) {
+/* Wait until a wait is decided. Whoever decides it unparks then: so it is not looked at before. */
+static inline __attribute__((always_inline)) enum cc__outcome cc__wait_decided(struct cc__wait *w, bool is_task) {
     struct cc__task *self = w->task;
-    enum cc__outcome outcome = cc__wait_outcome(w);
-    if (CC__UNLIKELY(outcome != CC__PENDING)) CC__EDGE_ACQUIRE(self);
-    while (outcome == CC__PENDING) {
+    enum cc__outcome outcome;
+    do {
         if (CC__UNLIKELY(cc__state_take_cancel(self))) cc__cancel_pass_on(self);
-        cc__park(self, (uintptr_t)w);
+        is_task ? cc__park_task(self, (uintptr_t)w) : cc__park(self, (uintptr_t)w);
         outcome = cc__wait_outcome(w);
-    }
+    } while (CC__UNLIKELY(outcome == CC__PENDING));
     return outcome;
+}
+static inline __attribute__((always_inline)) enum cc__outcome cc__wait_for_ever(struct cc__wait *w) {
+    return cc__wait_decided(w, false);
 }
 
 /* An operation completed without waiting: now and then it yields. */
@@ -161,26 +167,18 @@ static inline bool cc__chain_cancelled(const struct cc__task *self, const cc_pri
     return self->runtime != NULL && cc__load_acquire(&self->runtime->cancelled) != 0; /* [CN2] */
 }
 
-/* cc__cancel_look() for most, who are listed, have no deadline, and are not cancelled. */
-static inline int cc__cancel_look_here(struct cc__wait *w, bool fenced) {
-    struct cc__task *self = w->task;
-    const cc_priv_scope *s = self->scope;
-    if (CC__UNLIKELY((self->nursery != NULL && !self->listed) || (s != NULL && s->deadline_ns != CC__NEVER)))
-        return cc__cancel_look(w);
-    if (!fenced) cc__fence_full(); /* [CN1] W3, see cancel.c */
-    return CC__LIKELY(!cc__chain_cancelled(self, s)) ? 0 : cc__cancel_look(w);
-}
-
-/* See cc__wait_cancellable(). fenced: since the wait began there was a full fence. */
+/* cc__wait_cancellable() for most: tasks that are listed, have no deadline, and are not cancelled. fenced: since the
+ * wait began there was a full fence. */
 static inline __attribute__((always_inline)) int cc__wait_cancellable_here(struct cc__wait *w, int64_t deadline_ns,
                                                                            bool fenced) {
-    int rc = cc__cancel_look_here(w, fenced);
-    if (CC__UNLIKELY(rc != 0)) return rc;
-    struct cc__task *self = w->task;
-    int64_t until = deadline_ns;
-    if (self->scope != NULL && self->scope->deadline_ns < until) until = self->scope->deadline_ns;
-    enum cc__outcome outcome =
-        CC__LIKELY(until == CC__NEVER && self->fn != NULL) ? cc__wait_for_ever(w) : cc__wait_for(w, until);
+    const struct cc__task *self = w->task;
+    const cc_priv_scope *s = self->scope;
+    if (CC__UNLIKELY(deadline_ns != CC__NEVER || self->fn == NULL || (self->nursery != NULL && !self->listed) ||
+                     (s != NULL && s->deadline_ns != CC__NEVER)))
+        return cc__wait_cancellable(w, deadline_ns);
+    if (!fenced) cc__fence_full(); /* [CN1] W3, see cancel.c */
+    if (CC__UNLIKELY(cc__chain_cancelled(self, s))) return cc__wait_cancellable(w, deadline_ns);
+    enum cc__outcome outcome = cc__wait_decided(w, true);
     return CC__LIKELY(outcome == CC__MATCHED) ? 0 : cc__cancel_decode(w, outcome, deadline_ns);
 }
 

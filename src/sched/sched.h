@@ -514,8 +514,7 @@ int cc__cancel_code(const struct cc__task *self); /* 0, -ECANCELED or -ETIMEDOUT
  *   Returns    0 matched; -EPIPE closed; -ECANCELED, -ETIMEDOUT by a scope; CC__OWN_DEADLINE by deadline_ns;
  *              CC__WAIT_AGAIN begin anew */
 int cc__wait_cancellable(struct cc__wait *w, int64_t deadline_ns);
-/* Its parts, for leave.h. Before it waits: 0, or why it does not, decided as cancelled. And what an outcome means. */
-int cc__cancel_look(struct cc__wait *w);
+/* What an outcome means to it. */
 int cc__cancel_decode(const struct cc__wait *w, enum cc__outcome outcome, int64_t deadline_ns);
 /* Before a wait that can be cancelled: from here on either it finds that it is, or who cancels finds it. */
 void cc__cancel_listen(struct cc__task *self);

@@ -14,9 +14,9 @@
  * Sources: src/fiber/ctx_x86_64.S
  * Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave
  * Mutate: src/sched/finish.c src/task/pool.c
- * Weaken: src/sched/leave.h: cc__cancel_look_here: fence_full -> nothing
+ * Weaken: src/sched/cancel.c: cc__cancel_listen: fence_full -> nothing
  * Survives: cc__finish: store_release -> relaxed: it is for shutdown, which counts ends (model_shutdown.c)
- * Weaken: src/sched/leave.h: cc__cancel_look_here: fence_full -> acq_rel
+ * Weaken: src/sched/cancel.c: cc__cancel_listen: fence_full -> acq_rel
  * Break: src/sched/finish.c: if (released) cc__record_free(t); => cc__record_free(t);
  * Break: src/sched/finish.c: released || j->node.next != NULL || cc__wait_contested(j) => false
  * Break: src/sched/finish.c: j->node.next != NULL || cc__wait_contested(j) => j->node.next != NULL

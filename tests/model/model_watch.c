@@ -114,6 +114,7 @@ const struct mc_scenario mc_scenarios[] = {
     {"two send, watch", setup, {watches, sends, sends}, check, .outcomes = "0:2,0:0,0:0 0:4,0:0,0:0"},
     {"send, close, watch", setup, {watches, sends, closes}, check, .outcomes = "0:2,0:0,0:0 -32:0,-32:0,0:0"},
     {"send, watch, be cancelled", setup, {watches, sends, cancels}, check, .outcomes = "0:2,0:0,0:0 -125:0,0:0,0:0"},
+    {"watch, be cancelled", setup, {watches, cancels}, check, .outcomes = "-125:0,0:0,0:0"},
     {"watch, be cancelled, threads", setup_threads, {watches, cancels}, check, .outcomes = "-125:0,0:0,0:0"},
     {"send, two watch, one is cancelled",
      setup,
