@@ -18,11 +18,11 @@
  * What has been started goes again (grow.c). The monitor itself starts when there may be something to watch: with the
  * second task of a runtime, or when a thread has waited for a task for two milliseconds.
  *
- * It looks every quarter millisecond while tasks wait and workers are blocked that can be made up for; up to five
- * milliseconds apart while tasks wait, since each look takes a cpu from one that computes; up to ten otherwise; but not
- * later than a timer of a worker that is not idle, and each millisecond while one that watches descriptors is at work
- * and another sleeps that could answer in its place. When all workers have been idle for a while it sleeps until one is
- * woken:
+ * It looks every quarter millisecond while tasks wait and workers are blocked that can be made up for, and once more
+ * so soon when it has found one stuck; up to five milliseconds apart while tasks wait, since each look takes a cpu from
+ * one that computes; up to ten otherwise; but not later than a timer of a worker that is not idle, and each millisecond
+ * while one that watches descriptors is at work and another sleeps that could answer in its place. When all workers
+ * have been idle for a while it sleeps until one is woken:
  *
  *   monitor                                       a worker that is woken
  *   M1 asleep = 1                                 W1 its idle bit is cleared
@@ -48,6 +48,7 @@
 enum {
     TICK_NS = 250000,     /* between two looks at what is stuck, and how long that takes */
     POLLING_NS = 1000000, /* at most, while one that is stuck has a reactor, or one may get stuck and others are idle */
+    KNOWN_NS = 1000000,   /* twice that from the look that says how one is stuck to the next */
     WAITING_NS = 5000000, /* at most, while tasks wait */
     QUIET_NS = 10000000,  /* at most, while none does */
     FORKS_STILL = 6,      /* looks at forks that have not changed */
@@ -224,7 +225,7 @@ static void act(struct cc__runtime *rt, const struct survey *s, int64_t now) {
 
 /* Look at all runtimes. Returns the instant of the next look; CC__NEVER: all workers are idle. */
 static int64_t look(int64_t now, int64_t *pause) {
-    bool idle = true, waiting = false, blocked = false, polls = false;
+    bool idle = true, waiting = false, blocked = false, fresh = false, polls = false;
     int64_t timer = CC__NEVER;
     for (struct cc__runtime *rt = monitor.runtimes; rt != NULL; rt = rt->growth.next) {
         cc__coarse_tell(rt, now);
@@ -233,13 +234,18 @@ static int64_t look(int64_t now, int64_t *pause) {
         idle = idle && s.idle >= s.running;
         waiting = waiting || s.waiting;
         polls = polls || s.polls || (s.watches && s.idle > 0);
-        blocked = blocked || s.fresh || (s.blocked > 0 && s.running < rt->base_count + rt->growth.blocked_max);
+        blocked = blocked || (s.blocked > 0 && s.running < rt->base_count + rt->growth.blocked_max);
+        fresh = fresh || s.fresh;
         if (s.timer_ns < timer) timer = s.timer_ns;
     }
     int64_t most = !waiting ? QUIET_NS : blocked ? TICK_NS : WAITING_NS;
     if (polls && most > POLLING_NS) most = POLLING_NS;
     *pause = *pause * 2 < most ? *pause * 2 : most;
     int64_t next = now + *pause;
+    if (fresh && waiting) { /* a quarter millisecond tells how it is stuck; that alone is no reason to look often */
+        next = now + TICK_NS;
+        if (*pause > KNOWN_NS) *pause = KNOWN_NS;
+    }
     if (timer < next) next = timer > now + TICK_NS ? timer : now + TICK_NS;
     return idle && !waiting ? CC__NEVER : next;
 }
