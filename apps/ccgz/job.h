@@ -35,6 +35,7 @@ struct gz_way {
     const struct gz_engine *engine;
     int level;
     unsigned workers;
+    unsigned at_once; /* of them that compress at the same time */
     size_t block;     /* bytes compressed by one task */
     size_t chunk;     /* bytes from one place where inflating can begin to the next; a multiple of block */
     bool independent; /* every block is such a place */

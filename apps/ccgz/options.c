@@ -208,7 +208,8 @@ static void settle(struct gz_options *o, const struct said *said) {
     w->block = said->block != 0 ? said->block : w->engine->block;
     size_t chunk = said->chunk != 0 ? said->chunk : CHUNK_BYTES;
     w->chunk = !w->engine->joins || chunk < w->block ? w->block : chunk / w->block * w->block;
-    if (!compresses && w->workers > processors()) w->workers = processors(); /* more would only be in the way */
+    w->at_once = w->workers < processors() ? w->workers : processors(); /* more would only be in the way */
+    if (!compresses) w->workers = w->at_once;
     w->copy = o->force && o->to_stdout && o->mode == GZ_DECOMPRESS;
     o->name = said->name < 0 ? compresses : said->name == 1;
     o->time = said->time < 0 ? compresses : said->time == 1;

@@ -61,7 +61,7 @@ struct packed {
 
 static struct packed pack(const struct gz_engine *engine, bool index, size_t bytes) {
     const struct gz_way way = {
-        .engine = engine, .level = 6, .workers = 2, .block = BLOCK, .chunk = BLOCK, .index = index};
+        .engine = engine, .level = 6, .workers = 2, .at_once = 2, .block = BLOCK, .chunk = BLOCK, .index = index};
     struct gz_job job;
     struct packed p;
     gz_job_init(&job, &way);
