@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Timers: a wheel between two pairing heaps, under a lock. Nothing allocates: the nodes are in the waiters' frames.
+/* Timers: a wheel between two pairing heaps, under a lock. The nodes are in the waiters' frames.
  *
- *     | near: a heap | wheel: a slot a tick, four lists each          | far: a heap |
+ *     | near: a heap | wheel: a slot a tick                           | far: a heap |
  *                    base                                base + slots
  *
- * A tick is about a millisecond, the wheel about a second. Adding a timer to a slot touches no other timer but one, all
- * of which lie on other stacks and not in the cache: with a million of them that is what counts. As time goes on, slots
- * that are reached are put in order and into the near heap, where few are at a time; `base` goes with the clock, and
- * what is far comes into the wheel. Any timer may be in the near heap: that is only slower.
+ * A tick is about a millisecond, the wheel about a second. As time goes on, slots that are reached are put in order and
+ * into the near heap, where few are at a time; `base` goes with the clock, and what is far comes into the wheel. Any
+ * timer may be in the near heap: that is only slower.
+ *
+ * All timers lie on other stacks, not in the cache nor in the table of pages: with a million of them it counts how many
+ * are touched. In a slot that has many, those after the first few are told by keys in leaves. To add one touches no
+ * other; to put them in order, none, and so they can be asked for beforehand; to take one out, its key. A leaf is
+ * memory, which a sleep must not depend on: where there is none, the list of the first few has all.
  *
  * A timer that expires decides its waiter's wait under the lock; a waiter takes its timer out under the same lock
  * before its frame goes, so the node is never touched after that. Only plain threads wait otherwise, in the kernel, and
@@ -22,7 +26,10 @@
 #include "../base/assert.h"
 #include "../plat/clock.h"
 
-enum { TICK_BITS = 20 }; /* of 2^20 ns */
+#include <stdlib.h>
+
+enum { TICK_BITS = 20 };  /* of 2^20 ns */
+enum { SPARES_MAX = 64 }; /* leaves that are kept */
 
 static int64_t tick_of(int64_t when_ns) {
     return when_ns >> TICK_BITS;
@@ -96,22 +103,63 @@ static void take(struct cc__timers *s, struct cc__timer *t) {
 
 /* ---- the wheel ---- */
 
+/* Room for one more in its leaves. False: no memory. */
+static bool leaf_room(struct cc__timers *s, struct cc__timer_slot *slot) {
+    struct cc__timer_leaf *l = slot->leaf;
+    if (l != NULL && l->count < CC__COUNT_OF(l->key)) return true;
+    l = s->spare;
+    if (l != NULL) {
+        s->spare = l->next;
+        s->spares--;
+    } else if ((l = malloc(sizeof *l)) == NULL) {
+        return false;
+    }
+    l->count = 0;
+    l->next = slot->leaf;
+    slot->leaf = l;
+    return true;
+}
+
+/* The last leaf is of no more use. */
+static void leaf_drop(struct cc__timers *s, struct cc__timer_slot *slot) {
+    struct cc__timer_leaf *l = slot->leaf;
+    slot->leaf = l->next;
+    if (s->spares == SPARES_MAX) {
+        free(l);
+        return;
+    }
+    l->next = s->spare;
+    s->spare = l;
+    s->spares++;
+}
+
 static void slot_add(struct cc__timers *s, struct cc__timer *t) {
     size_t i = (size_t)tick_of(t->when_ns) % CC__TIMER_SLOTS;
     uint64_t used = UINT64_C(1) << (i % 64);
     struct cc__timer_slot *slot = &s->slot[i];
-    struct cc__timer **first = &slot->first[s->turn++ % CC__TIMER_LISTS];
-    if ((s->used[i / 64] & used) == 0 || t->when_ns < slot->soonest_ns) slot->soonest_ns = t->when_ns;
-    t->child = NULL;
-    attach(&t->sibling, *first);
-    attach(first, t);
+    bool first = (s->used[i / 64] & used) == 0;
     s->used[i / 64] |= used;
+    if (first) slot->listed = 0;
+    if (first || t->when_ns < slot->soonest_ns) slot->soonest_ns = t->when_ns;
+    t->child = t->sibling = NULL;
+    if (slot->listed < CC__TIMER_LISTED || !leaf_room(s, slot)) {
+        slot->listed++;
+        attach(&t->sibling, slot->first);
+        attach(&slot->first, t);
+    } else {
+        struct cc__timer_key *k = &slot->leaf->key[slot->leaf->count++];
+        k->when_ns = t->when_ns;
+        attach(&k->timer, t);
+    }
 }
 
-static bool slot_empty(const struct cc__timer_slot *slot) {
-    for (int i = 0; i < CC__TIMER_LISTS; i++)
-        if (slot->first[i] != NULL) return false;
-    return true;
+/* Whether there is none; leaves of those that were taken out go. */
+static bool slot_empty(struct cc__timers *s, struct cc__timer_slot *slot) {
+    for (struct cc__timer_leaf *l; (l = slot->leaf) != NULL; leaf_drop(s, slot)) {
+        while (l->count > 0 && l->key[l->count - 1].timer == NULL) l->count--;
+        if (l->count > 0) return false;
+    }
+    return slot->first == NULL;
 }
 
 /* The tick of the first slot that has some, at or after `base`; -1: none. */
@@ -126,7 +174,7 @@ static int64_t first_used(struct cc__timers *s) {
         tick += __builtin_ctzll(rest);
         if (tick >= end) break; /* those of the first slots of the next turn */
         i = (size_t)tick % CC__TIMER_SLOTS;
-        if (!slot_empty(&s->slot[i])) return tick;
+        if (!slot_empty(s, &s->slot[i])) return tick;
         s->used[i / 64] &= ~(UINT64_C(1) << (i % 64)); /* all were taken out */
     }
     return -1;
@@ -158,22 +206,27 @@ static void keys_to_near(struct cc__timers *s, size_t n) {
     attach(&s->near, meld(s->near, rest));
 }
 
+/* One more of those that go there, which are n: how many are now left to be put in order. */
+static size_t keys_add(struct cc__timers *s, size_t n, struct cc__timer_key k) {
+    cc__prefetch_to_write((uintptr_t)k.timer);
+    s->key[n++] = k;
+    if (n < CC__COUNT_OF(s->key)) return n;
+    keys_to_near(s, n);
+    return 0;
+}
+
 /* Empty a slot into the near heap. */
 static void slot_reached(struct cc__timers *s, int64_t tick) {
     size_t at = (size_t)tick % CC__TIMER_SLOTS, n = 0;
     struct cc__timer_slot *slot = &s->slot[at];
     s->used[at / 64] &= ~(UINT64_C(1) << (at % 64));
-    while (!slot_empty(slot)) {
-        for (int i = 0; i < CC__TIMER_LISTS; i++) {
-            struct cc__timer *t = slot->first[i];
-            if (t == NULL) continue;
-            slot->first[i] = t->sibling;
-            s->key[n++] = (struct cc__timer_key){t->when_ns, t};
-            if (n < sizeof s->key / sizeof s->key[0]) continue;
-            keys_to_near(s, n);
-            n = 0;
-        }
+    for (struct cc__timer *t; (t = slot->first) != NULL;) {
+        slot->first = t->sibling;
+        n = keys_add(s, n, (struct cc__timer_key){t->when_ns, t});
     }
+    for (struct cc__timer_leaf *l; (l = slot->leaf) != NULL; leaf_drop(s, slot))
+        for (size_t i = 0; i < l->count; i++)
+            if (l->key[i].timer != NULL) n = keys_add(s, n, l->key[i]);
     keys_to_near(s, n);
 }
 
@@ -252,4 +305,16 @@ struct cc__task *cc__timers_expire(struct cc__timers *s, int64_t now_ns) {
     publish_next(s);
     cc__lock_drop(&s->lock);
     return ready;
+}
+
+void cc__timers_end(struct cc__timers *s) {
+    int64_t tick = first_used(s);
+    CC_ASSERT(tick < 0 && s->near == NULL && s->far == NULL);
+    (void)tick; /* the leaves of those that were taken out are spare now, or gone */
+    while (s->spare != NULL) {
+        struct cc__timer_leaf *l = s->spare;
+        s->spare = l->next;
+        free(l);
+    }
+    s->spares = 0;
 }

@@ -92,6 +92,7 @@ void cc__runtime_free(cc_runtime *rt) {
     cc__account_gone(rt);
     if (rt->core.workers != NULL) {
         cc__poll_end(&rt->core);
+        for (unsigned i = 0; i < cc__worker_count(&rt->core); i++) cc__timers_end(&rt->core.workers[i].timers);
         cc__hooks_memory_gone(rt->core.workers, rt->worker_bytes);
         cc__vm_unmap(rt->core.workers, rt->worker_bytes);
     }

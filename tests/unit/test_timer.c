@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Goal: a set of timers gives back exactly those that are due, whether near, in the wheel or far; others can be taken
  * out at any time; and it knows when to look next.
- * Method: random additions, removals and jumps in time, against a plain array of what should be in the set.
+ * Method: random additions, removals and jumps in time, against a plain array of what should be in the set; all over
+ * its range, and so many in a few ticks that their slots get leaves, for which there is at times no memory.
+ * Link: -Wl,--wrap=malloc
  */
 #include "test.h"
 
@@ -21,6 +23,19 @@ static struct sleeper {
 static struct cc__timers set;
 static struct cc__rng rng;
 static int64_t start, now;
+static bool crowded;        /* all are in a few ticks */
+static unsigned no_memory;  /* of a hundred leaves for so many */
+static unsigned asked, had; /* leaves */
+
+void *__real_malloc(size_t n);
+void *__wrap_malloc(size_t n);
+void *__wrap_malloc(size_t n) {
+    if (n != sizeof(struct cc__timer_leaf)) return __real_malloc(n);
+    asked++;
+    if (cc__rng_below(&rng, 100) < no_memory) return NULL;
+    had++;
+    return __real_malloc(n);
+}
 
 static void begin(void) {
     cc__rng_seed(&rng, test_seed());
@@ -34,12 +49,15 @@ static void begin(void) {
 }
 
 static void end(void) {
+    cc__timers_end(&set);
+    assert_null(set.spare);
     for (int i = 0; i < TIMERS; i++) cc__task_free(NULL, sleeper[i].task);
 }
 
 /* Some time from now: past, soon, within the wheel, far. */
 static int64_t some_time(void) {
     static const int64_t range[] = {1000, 3000000, 900000000, 1100000000, 60000000000};
+    if (crowded) return now + 20000000 + (int64_t)cc__rng_below(&rng, 4000000);
     unsigned r = cc__rng_below(&rng, TEST_COUNT_OF(range) + 1);
     if (r == TEST_COUNT_OF(range)) return now - (int64_t)cc__rng_below(&rng, 1000000);
     return now + (int64_t)(cc__rng_next(&rng) % (uint64_t)range[r]);
@@ -85,8 +103,7 @@ static void time_passes(void) {
     assert_true(soonest() > now); /* nobody was forgotten */
 }
 
-static void random_timers(void **state) {
-    (void)state;
+static void at_random(unsigned one_look_in) {
     begin();
     for (size_t round = 0; round < test_scaled(20000); round++) {
         struct sleeper *s = &sleeper[cc__rng_below(&rng, TIMERS)];
@@ -94,7 +111,7 @@ static void random_timers(void **state) {
             sleep_begins(s);
         else if (cc__rng_below(&rng, 2) == 0)
             sleep_ends_early(s);
-        if (cc__rng_below(&rng, 20) == 0) time_passes();
+        if (cc__rng_below(&rng, one_look_in) == 0) time_passes();
         assert_true(cc__load_relaxed(&set.next_ns) <= soonest()); /* never too late */
     }
     for (int i = 0; i < TIMERS; i++)
@@ -102,6 +119,26 @@ static void random_timers(void **state) {
     assert_null(cc__timers_expire(&set, now)); /* a look that was too early corrects it */
     assert_int_equal(cc__load_relaxed(&set.next_ns), CC__NEVER);
     end();
+}
+
+static void random_timers(void **state) {
+    (void)state;
+    at_random(20);
+}
+
+static void crowds(void **state) {
+    static const unsigned failing[] = {0, 30, 100};
+    (void)state;
+    crowded = true;
+    for (size_t i = 0; i < TEST_COUNT_OF(failing); i++) {
+        asked = had = 0;
+        no_memory = failing[i];
+        at_random(2000);
+        assert_true(asked > 0);
+        assert_true(failing[i] == 100 ? had == 0 : had > 0);
+    }
+    crowded = false;
+    no_memory = 0;
 }
 
 /* With one timer the next look is exactly at its end, however far that is. */
@@ -119,4 +156,4 @@ static void one_timer_is_exact(void **state) {
     end();
 }
 
-TEST_MAIN(cmocka_unit_test(random_timers), cmocka_unit_test(one_timer_is_exact))
+TEST_MAIN(cmocka_unit_test(random_timers), cmocka_unit_test(crowds), cmocka_unit_test(one_timer_is_exact))
