@@ -434,12 +434,12 @@ static void writer(struct work *w) {
 
 static int prepare(struct work *w) {
     const struct gz_way *way = w->way;
-    const size_t workers = way->at_once;
+    const size_t at_once = way->at_once;
     const bool runs = way->engine->pieces && !way->independent && w->job->in.seekable && way->block < RUN_BYTES;
     w->run_most = !runs ? 1 : RUN_BYTES / way->block < RUN_MAX ? RUN_BYTES / way->block : RUN_MAX;
     w->run_room = gz_encode_room(w->run_most * way->block);
-    w->run_window = runs ? workers + 5 : 2 * workers + 7; /* some are written, one is read, one waits */
-    w->block_window = runs ? w->run_most * (workers + 2) + 1 : w->run_window;
+    w->run_window = runs ? at_once + 5 : 2 * at_once + 7; /* some are written, one is read, one waits */
+    w->block_window = runs ? w->run_most * (at_once + 2) + 1 : w->run_window;
     w->ahead_most = 1;
     cc_sem_release(&w->to_begin, runs ? 1 : (unsigned)w->run_window);
     cc_sem_release(&w->at_once, way->at_once);
@@ -447,7 +447,7 @@ static int prepare(struct work *w) {
     int rc = w->index == NULL ? -ENOMEM : cc_ordered_create(&w->ordered, w->run_window);
     if (rc == 0) rc = cc_chan_create(w->spare, w->block_window); /* NOLINT(bugprone-sizeof-expression): of pointers */
     if (rc == 0) rc = cc_chan_create(w->idle, w->run_window);    /* NOLINT(bugprone-sizeof-expression) */
-    if (rc == 0) rc = cc_chan_create(w->encoders, workers);
+    if (rc == 0) rc = cc_chan_create(w->encoders, at_once);
     return rc;
 }
 

@@ -8,8 +8,8 @@
  * into the near heap, where few are at a time; `base` goes with the clock, and what is far comes into the wheel. Any
  * timer may be in the near heap: that is only slower.
  *
- * All timers lie on other stacks, not in the cache nor in the table of pages: with a million of them it counts how many
- * are touched. In a slot that has many, those after the first few are told by keys in leaves. To add one touches no
+ * All timers lie on other stacks, in no cache and on pages of their own: with a million of them it counts how many are
+ * touched. In a slot that has many, those after the first few are told by keys in leaves. To add one touches no
  * other; to put them in order, none, and so they can be asked for beforehand; to take one out, its key. A leaf is
  * memory, which a sleep must not depend on: where there is none, the list of the first few has all.
  *
