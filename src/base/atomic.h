@@ -67,13 +67,6 @@ static inline void cc__fence_full(void) {
 #endif
 }
 
-/* A full fence, by the lock of a wait list that is taken next: on x86 that is one anyway. */
-static inline void cc__fence_before_lock(void) {
-#if !defined(__x86_64__) || CC__TSAN
-    cc__fence_full();
-#endif
-}
-
 /* Keep the compiler, and only it, from moving memory accesses: for a signal handler of this thread. */
 #define cc__fence_signal() atomic_signal_fence(memory_order_acq_rel)
 

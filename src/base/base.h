@@ -34,8 +34,10 @@
 #endif
 #if CC__INLINE_HOT
 #define CC__HOT static inline
+#define CC__HOTTEST static inline __attribute__((always_inline)) /* whatever the compiler makes of its size */
 #else
 #define CC__HOT
+#define CC__HOTTEST
 #endif
 
 /* A cache line, and the two that an adjacent-line prefetcher pulls together. */

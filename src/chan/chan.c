@@ -120,16 +120,17 @@ static cc_chan *bury(cc_chan *c) {
 void cc_channel_destroy(cc_chan *c) {
     if (c == NULL) return;
     check_alive(c);
-    cc__waitlist_lock(&c->rx); /* who sent, or closed, what its owner has seen, may have yet to give up its lock */
-    cc__waitlist_lock(&c->put.guard);
-    cc__waitlist_lock(&c->taken.guard);
+    struct cc__keeper *k = cc__keeper_here();
+    cc__keep_lock(k, &c->rx, true); /* who sent, or closed, what its owner has seen, may have yet to give it up */
+    cc__keep_lock(k, &c->put.guard, true);
+    cc__keep_lock(k, &c->taken.guard, true);
     CC_CHECK(c->rx.first == NULL && c->tx.first == NULL && c->ends.first == NULL,
              "a channel is destroyed while somebody waits on it");
     CC_CHECK(c->closer == NULL, "a channel is destroyed before the nursery whose end closes it");
     c->alive = ~(uint32_t)CC__CHAN_ALIVE;
-    cc__waitlist_unlock(&c->taken.guard);
-    cc__waitlist_unlock(&c->put.guard);
-    cc__waitlist_unlock(&c->rx);
+    cc__keep_unlock(k, &c->taken.guard, &c->taken.habit, true);
+    cc__keep_unlock(k, &c->put.guard, &c->put.habit, true);
+    cc__keep_unlock(k, &c->rx, &c->habit, true);
     c = bury(c);
     if (c != NULL) chan_free(c);
 }
@@ -153,21 +154,22 @@ void cc__chan_thaw(cc_chan *c) {
 }
 
 void cc__chan_lock(cc_chan *c) {
-    cc__waitlist_lock(&c->rx);
+    cc__keep_lock(cc__keeper_here(), &c->rx, true);
     cc__chan_freeze(c);
 }
 
 void cc__chan_unlock(cc_chan *c) {
     if (!c->always) cc__chan_thaw(c);
-    cc__waitlist_unlock(&c->rx);
+    cc__keep_unlock(cc__keeper_here(), &c->rx, &c->habit, true);
 }
 
 /* ---- lists ---- */
 
 void cc__chan_leave(cc_chan *c, struct cc__waitlist *l, struct cc__wait *w) {
-    cc__waitlist_lock(&c->rx);
+    struct cc__keeper *k = cc__keeper_here();
+    cc__keep_lock(k, &c->rx, true);
     cc__chan_remove(c, l, w);
-    cc__waitlist_unlock(&c->rx);
+    cc__keep_unlock(k, &c->rx, &c->habit, true);
 }
 
 /* The first that can still be had; its wait is claimed. */
@@ -395,8 +397,7 @@ static inline int chan_through(cc_chan *c, enum direction d, int rc, struct cc__
     return 0;
 }
 
-/* The slow path of both: it begins a wait, so that the lock that it takes anyway is the fence between that and the
- * look whether it is cancelled; and then need not wait, perhaps. */
+/* The slow path of both: it begins a wait, and then need not wait, perhaps. */
 static inline __attribute__((always_inline)) int chan_slow(cc_chan *c, enum direction d, void *elem, bool told) {
     struct cc__task *self = cc__self_here();
     if (CC__UNLIKELY(self == NULL)) return -ENOMEM;
@@ -405,8 +406,8 @@ static inline __attribute__((always_inline)) int chan_slow(cc_chan *c, enum dire
         struct cc__wait w;
         cc__wait_begin(&w, self, CC__BY_CANCEL, c, d == SEND ? "send" : "receive");
         w.value = elem;
-        cc__fence_before_lock(); /* [CN1] W3, see sched/cancel.c */
-        told ? cc__waitlist_lock(&c->rx) : cc__waitlist_lock_untold(&c->rx);
+        struct cc__keeper *k = cc__keeper_here();
+        cc__keep_lock(k, &c->rx, told);
         cc__chan_freeze(c);
         int rc = -EAGAIN;
         if (CC__UNLIKELY(!must_wait(c, d))) {
@@ -417,10 +418,10 @@ static inline __attribute__((always_inline)) int chan_slow(cc_chan *c, enum dire
         }
         struct cc__waitlist *list = d == SEND ? &c->tx : &c->rx;
         cc__chan_append(c, list, &w);
-        told ? cc__waitlist_unlock(&c->rx) : cc__waitlist_unlock_untold(&c->rx);
+        cc__keep_unlock(k, &c->rx, &c->habit, told);
         if (told && CC__TRACING(CC__LOG_CHAN))
             cc__event_chan(d == SEND ? "waits to send to" : "waits to receive from", c, NULL, NULL);
-        rc = cc__wait_cancellable_here(&w, CC__NEVER, true);
+        rc = cc__wait_cancellable_here(&w, CC__NEVER);
         if (told && CC__TRACING(CC__LOG_CHAN))
             cc__event_chan(d == SEND ? "sends to" : "receives from", c, NULL, notified(rc));
         if (CC__LIKELY(rc == 0)) return 0;
@@ -436,17 +437,18 @@ static inline __attribute__((always_inline)) bool chan_met(cc_chan *c, enum dire
     struct cc__waitlist *list = d == SEND ? &c->rx : &c->tx;
     if (cc__load_relaxed(&list->mark) == 0) return false;
     size_t bytes = c->elem_bytes;
-    cc__waitlist_lock_untold(&c->rx);
+    struct cc__keeper *k = cc__keeper_here();
+    cc__keep_lock(k, &c->rx, false);
     struct cc__wait *w = list->first; /* if there is one, it is frozen, and not closed */
     bool taken = w != NULL && cc__wait_take(w);
     if (CC__UNLIKELY(!taken) && (w == NULL || !cc__wait_claim(w))) {
-        cc__waitlist_unlock_untold(&c->rx);
+        cc__keep_unlock(k, &c->rx, &c->habit, false);
         return false;
     }
     cc__waitlist_remove(list, w);
     cc__chan_note(list);
     if (!c->always) cc__chan_thaw(c);
-    cc__waitlist_unlock_untold(&c->rx);
+    cc__keep_unlock(k, &c->rx, &c->habit, false);
     cc__elem_copy(d == SEND ? w->value : elem, d == SEND ? elem : w->value, bytes);
     if (CC__LIKELY(taken)) {
         struct cc__task *t = w->task;

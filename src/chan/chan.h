@@ -35,6 +35,7 @@
 #include "../base/atomic.h"
 #include "../base/base.h"
 #include "../sched/claims.h"
+#include "../task/keep.h"
 #include "../task/wait.h"
 
 /* A frozen channel is thawed when nobody has waited for so many operations: where each one meets somebody who waits,
@@ -48,6 +49,7 @@ enum { CC__CHAN_ALIVE = 0x63686e21 };
 /* An end of the ring. Senders write a line that only they do, and so do receivers. */
 struct cc__end {
     struct cc__waitlist guard; /* only its lock is used */
+    struct cc__habit habit;    /* of that */
     _Atomic uint32_t frozen;   /* W: with the channel's lock.  R: with the guard.  [CH3] */
     _Atomic uint64_t
         count;     /* put, or taken, so far.  W: with the guard; frozen: with the channel's lock.  [CH1] [CH2] */
@@ -70,6 +72,7 @@ struct cc_chan {
 
     /* The rest is guarded by the lock of rx. A list's mark: whether there is anybody on it, as a hint. */
     struct cc__waitlist rx __attribute__((aligned(CC__FALSE_SHARING))); /* who waits to receive */
+    struct cc__habit habit;                                             /* of its lock, the channel's */
     struct cc__waitlist tx;                                             /* who waits to send */
     struct cc__waitlist ends;                                           /* who waits for it to be closed and drained */
     _Atomic int closed;                                                 /* W: with the lock.  R: anyone.  [CH4] */
@@ -105,6 +108,12 @@ void cc__chan_freeze(cc_chan *c);
 void cc__chan_thaw(cc_chan *c);                                              /* if nobody has waited for a while */
 void cc__chan_meet(struct cc__meet *m, size_t elem_bytes);                   /* without the lock, and the channel */
 void cc__chan_leave(cc_chan *c, struct cc__waitlist *l, struct cc__wait *w); /* takes and gives up the lock */
+
+/* The keeper of locks of the worker that runs here, or NULL. */
+static inline struct cc__keeper *cc__keeper_here(void) {
+    const struct cc__worker *w = cc__worker_current();
+    return w == NULL ? NULL : w->keeper;
+}
 
 /* With the lock, after a change of a list. */
 static inline void cc__chan_note(struct cc__waitlist *l) {

@@ -47,7 +47,8 @@ static inline enum cc__ring cc__ring_put(struct cc_chan *c, const void *elem) {
     struct cc__end *e = &c->put;
     enum cc__ring how = CC__RING_FROZEN;
     uint64_t n;
-    cc__waitlist_lock(&e->guard);
+    struct cc__keeper *k = cc__keeper_here();
+    cc__keep_lock(k, &e->guard, true);
     /* [CH3] acquire: pairs with the release of who thawed it: what was done while it was frozen is seen. */
     if (CC__UNLIKELY(cc__load_acquire(&e->frozen) != 0)) goto out;
     n = cc__load_relaxed(&e->count); /* now nobody changes it */
@@ -60,7 +61,7 @@ static inline enum cc__ring cc__ring_put(struct cc_chan *c, const void *elem) {
     cc__store_release(&e->count, n + 1); /* [CH1] release: it may be read */
     how = CC__RING_DONE;
 out:
-    cc__waitlist_unlock(&e->guard);
+    cc__keep_unlock(k, &e->guard, &e->habit, true);
     return how;
 }
 
@@ -68,7 +69,8 @@ static inline enum cc__ring cc__ring_take(struct cc_chan *c, void *elem) {
     struct cc__end *e = &c->taken;
     enum cc__ring how = CC__RING_FROZEN;
     uint64_t n;
-    cc__waitlist_lock(&e->guard);
+    struct cc__keeper *k = cc__keeper_here();
+    cc__keep_lock(k, &e->guard, true);
     if (CC__UNLIKELY(cc__load_acquire(&e->frozen) != 0)) goto out; /* [CH3] */
     n = cc__load_relaxed(&e->count);
     if (CC__UNLIKELY(n >= e->seen)) {              /* more: some were put and taken while it was frozen */
@@ -80,7 +82,7 @@ static inline enum cc__ring cc__ring_take(struct cc_chan *c, void *elem) {
     cc__store_release(&e->count, n + 1); /* [CH2] release: it may be overwritten */
     how = CC__RING_DONE;
 out:
-    cc__waitlist_unlock(&e->guard);
+    cc__keep_unlock(k, &e->guard, &e->habit, true);
     return how;
 }
 
@@ -120,9 +122,10 @@ static inline void cc__ring_take_frozen(struct cc_chan *c, void *elem) {
 }
 
 static inline void cc__ring_freeze_end(struct cc__end *e) {
-    cc__waitlist_lock(&e->guard);
+    struct cc__keeper *k = cc__keeper_here();
+    cc__keep_lock(k, &e->guard, true);
     cc__store_relaxed(&e->frozen, 1); /* the guard orders it */
-    cc__waitlist_unlock(&e->guard);
+    cc__keep_unlock(k, &e->guard, &e->habit, true);
 }
 
 static inline void cc__ring_thaw_end(struct cc__end *e) {

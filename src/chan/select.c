@@ -210,13 +210,13 @@ static int prepare_descriptors(struct select *s) {
 }
 
 static inline void lock_all(struct select *s, bool told) {
-    for (unsigned i = 0; i < s->lock_count; i++)
-        told ? cc__waitlist_lock(s->locks[i]) : cc__waitlist_lock_untold(s->locks[i]);
+    struct cc__keeper *k = cc__keeper_here();
+    for (unsigned i = 0; i < s->lock_count; i++) cc__keep_lock(k, s->locks[i], told);
 }
 
 static inline void unlock_all(struct select *s, bool told) {
-    for (unsigned i = s->lock_count; i > 0; i--)
-        told ? cc__waitlist_unlock(s->locks[i - 1]) : cc__waitlist_unlock_untold(s->locks[i - 1]);
+    struct cc__keeper *k = cc__keeper_here();
+    for (unsigned i = s->lock_count; i > 0; i--) cc__keep_unlock_as_it_is(k, s->locks[i - 1], told);
 }
 
 /* ---- 3: with the locks ---- */
@@ -288,15 +288,16 @@ static inline void append_all(struct select *s) {
 
 /* Off all lists but that of case `but`, whose node is off. */
 static inline __attribute__((always_inline)) void leave_all(struct select *s, unsigned but, bool told) {
+    struct cc__keeper *k = cc__keeper_here();
     for (unsigned i = 0; i < s->count; i++) {
         struct place *p = &s->places[i];
         if (p->list == NULL || i == but) continue;
-        told ? cc__waitlist_lock(p->lock) : cc__waitlist_lock_untold(p->lock);
+        cc__keep_lock(k, p->lock, told);
         if (p->chan != NULL)
             cc__chan_remove(p->chan, p->list, &p->node);
         else
             cc__waitlist_remove(p->list, &p->node);
-        told ? cc__waitlist_unlock(p->lock) : cc__waitlist_unlock_untold(p->lock);
+        cc__keep_unlock_as_it_is(k, p->lock, told);
     }
 }
 
@@ -345,7 +346,7 @@ static inline __attribute__((always_inline)) int select_wait_as(struct select *s
         append_all(s);
         unlock_all(s, told);
         if (told && CC__TRACING(CC__LOG_CHAN)) cc__event_chan("waits in a select", NULL, NULL, NULL);
-        rc = cc__wait_cancellable_here(w, s->deadline_ns, false);
+        rc = cc__wait_cancellable_here(w, s->deadline_ns);
         if (told && CC__TRACING(CC__LOG_CHAN)) say_decided(s, rc);
         if (rc == 0 || rc == -EPIPE) return decided(s, rc, told);
         leave_all(s, s->count, told);

@@ -51,15 +51,13 @@ static void tell(struct cc__task *t, void *unused) {
     (void)unused;
     uint64_t c = cc__load_relaxed(&t->control);
     if ((c & CC__CONTROL_STATE) == CC__IDLE || (c & CC__CONTROL_STATE) == CC__DONE) return;
-    cc__state_set_cancel(t);
-    cc__wait_cancel(t);
-    cc__unpark(t, cc__task_generation(c));
+    cc__unpark_to_cancel(t);
 }
 
 static void close_and_cancel(struct cc__runtime *rt) {
     cc__store_release(&rt->closed, 1);
     cc__store_release(&rt->cancelled, 1); /* [CN2] release: as a nursery's */
-    cc__fence_full();                     /* [CN1] C2, see sched/cancel.c; [SD2] D2, see sched/spawn.c */
+    cc__fence_full();                     /* [SD2] D2, see sched/spawn.c */
     cc__task_each(tell, NULL);
 }
 

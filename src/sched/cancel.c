@@ -7,15 +7,22 @@
  * is cancelled takes a walk up to the first shield.
  *
  *   waiter (W)                                        canceller (C)
- *   W1 its outcome word: pending, CC__BY_CANCEL       C1 locks the nursery, marks it
- *   W2 if it is not on its nursery's list yet:        C2 full fence
- *      locks that, goes on the list, unlocks          C3 for each on the list, and the owner: cancel bit;
- *   W3 full fence                                        pending and may be cancelled: decides it; unparks it
- *   W4 walks up the chain: cancelled: returns         C4 unlocks
- *   W5 waits
+ *   W1 if it is not on its nursery's list yet:        C1 locks the nursery, marks it
+ *      locks that, goes on the list, unlocks          C2 for each on the list, and the owner: unparks it, and
+ *   W2 walks up the chain: cancelled: returns            sets its cancel bit
+ *   W3 takes its cancel bit, and any note: if it      C3 unlocks
+ *      was set, walks once more: cancelled: decides
+ *      its own wait
+ *   W4 else parks
+ *   W5 nothing is decided: W3 again
  *
- * Either W4 sees C1, or C3 sees W1: by the lock, the first time; by the fences, from then on. An outcome of "cancelled"
- * that the walk does not confirm is for a scope outside a shield: the caller begins again.
+ * Nobody but the waiter itself decides that it is cancelled. W3, W4 and C2 are read-modify-writes of one word, the
+ * task's control word, so they are in order: W4 meets C2's note, or C2 undoes W4, and W3 comes again, finds the bit,
+ * and so sees C1. A bit that was taken in an earlier wait is why there is W2: who took it sees C1 from then on. And one
+ * who comes to the list after C1 sees the mark by the lock.
+ *
+ * Rejected: full fences before W2 and after C1, with which C can decide W's wait (a fence in every wait, for what
+ * happens once).
  *
  * A nursery cancels those inside it (scope/nursery.c), and a runtime that ends tells all its tasks: their cancel bit
  * makes them cancel the nurseries they own when they wait next, whatever they wait for.
@@ -60,9 +67,15 @@ void cc__cancel_pass_on(struct cc__task *self) {
             cc__nursery_cancel((cc_nursery *)(void *)s, -ECANCELED);
 }
 
+void cc__cancel_heed(const struct cc__wait *w) {
+    struct cc__task *self = w->task;
+    cc__cancel_pass_on(self);
+    if (cc__wait_may_be_cancelled(w) && cc__chain_cancelled(self, self->scope))
+        cc__wait_decide(self, w->epoch, CC__CANCELLED); /* unless somebody was first, who unparks it */
+}
+
 void cc__cancel_listen(struct cc__task *self) {
     if (self->nursery != NULL && !self->listed) cc__nursery_list(self);
-    cc__fence_full(); /* [CN1] W3, see above */
 }
 
 /* 0, or the code that the wait was cancelled with before it has begun. */
@@ -86,7 +99,7 @@ int cc__cancel_decode(const struct cc__wait *w, enum cc__outcome outcome, int64_
     case CC__PENDING: break;
     }
     code = cc__cancel_code(self);
-    return code != 0 ? code : CC__WAIT_AGAIN; /* it was for a scope outside our shield */
+    return code != 0 ? code : CC__WAIT_AGAIN;
 }
 
 int cc__wait_cancellable(struct cc__wait *w, int64_t deadline_ns) {

@@ -20,7 +20,7 @@ void cc__claims_wake_here(const struct cc__claims *c, struct cc__worker *w);
  * off.
  *   Returns    as cc__wait_cancellable() */
 static inline int cc__claims_wait(struct cc__wait *w, struct cc__waitlist *lock, struct cc__waitlist *list) {
-    int rc = cc__wait_cancellable_here(w, CC__NEVER, false);
+    int rc = cc__wait_cancellable_here(w, CC__NEVER);
     if (CC__LIKELY(rc == 0 || rc == -EPIPE)) return rc;
     cc__waitlist_lock(lock);
     cc__waitlist_remove(list, w);

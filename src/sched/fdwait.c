@@ -22,7 +22,7 @@ int cc__fd_wait(struct cc__fd *e, int fd, enum cc__fd_way way, uint32_t generati
         if (rc != 0) return rc;
         enum cc__fd_joined how = cc__fd_join(e, way, &w, self, generation, home);
         if (how != CC__FD_WAITS) return how == CC__FD_LOOK ? 0 : -EBADF;
-        rc = cc__wait_cancellable_here(&w, CC__NEVER, false);
+        rc = cc__wait_cancellable_here(&w, CC__NEVER);
         if (CC__LIKELY(rc == 0)) return 0;
         if (rc == -EPIPE) return -EBADF;
         cc__fd_leave(e, way, &w);

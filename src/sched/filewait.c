@@ -44,7 +44,7 @@ int64_t cc__files_make(const struct cc__file_call *what) {
     if (f == NULL || cc__files_ask(f, &call, what) != 0) return CC__FILES_NONE;
     look(w, f);
     while (cc__files_join(f, &call, self, CC__BY_CANCEL)) {
-        int rc = cc__wait_cancellable_here(&call.wait, CC__NEVER, false);
+        int rc = cc__wait_cancellable_here(&call.wait, CC__NEVER);
         if (rc == 0) break;
         if (rc != CC__WAIT_AGAIN) return give_up(f, &call, self, rc);
     }

@@ -124,8 +124,10 @@ static inline __attribute__((always_inline)) enum cc__outcome cc__wait_decided(s
     struct cc__task *self = w->task;
     enum cc__outcome outcome;
     do {
-        if (CC__UNLIKELY(cc__state_take_cancel(self))) cc__cancel_pass_on(self);
-        is_task ? cc__park_task(self, (uintptr_t)w) : cc__park(self, (uintptr_t)w);
+        if (CC__UNLIKELY(cc__state_take_cancel(self)))
+            cc__cancel_heed(w);
+        else
+            is_task ? cc__park_task(self, (uintptr_t)w) : cc__park(self, (uintptr_t)w);
         outcome = cc__wait_outcome(w);
     } while (CC__UNLIKELY(outcome == CC__PENDING));
     return outcome;
@@ -167,16 +169,13 @@ static inline bool cc__chain_cancelled(const struct cc__task *self, const cc_pri
     return self->runtime != NULL && cc__load_acquire(&self->runtime->cancelled) != 0; /* [CN2] */
 }
 
-/* cc__wait_cancellable() for most: tasks that are listed, have no deadline, and are not cancelled. fenced: since the
- * wait began there was a full fence. */
-static inline __attribute__((always_inline)) int cc__wait_cancellable_here(struct cc__wait *w, int64_t deadline_ns,
-                                                                           bool fenced) {
+/* cc__wait_cancellable() for most: tasks that are listed, have no deadline, and are not cancelled. */
+static inline __attribute__((always_inline)) int cc__wait_cancellable_here(struct cc__wait *w, int64_t deadline_ns) {
     const struct cc__task *self = w->task;
     const cc_priv_scope *s = self->scope;
     if (CC__UNLIKELY(deadline_ns != CC__NEVER || self->fn == NULL || (self->nursery != NULL && !self->listed) ||
                      (s != NULL && s->deadline_ns != CC__NEVER)))
         return cc__wait_cancellable(w, deadline_ns);
-    if (!fenced) cc__fence_full(); /* [CN1] W3, see cancel.c */
     if (CC__UNLIKELY(cc__chain_cancelled(self, s))) return cc__wait_cancellable(w, deadline_ns);
     enum cc__outcome outcome = cc__wait_decided(w, true);
     return CC__LIKELY(outcome == CC__MATCHED) ? 0 : cc__cancel_decode(w, outcome, deadline_ns);

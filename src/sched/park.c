@@ -91,9 +91,9 @@ void cc__thread_park(struct cc__task *self, int64_t deadline_ns, uintptr_t waits
     CC__EDGE_ACQUIRE(self);
 }
 
-/* Unpark; a task goes to *next if that is not NULL. tell: it was not looked yet whether anybody is to be told. */
-static inline void unpark(struct cc__task *t, uint32_t generation, struct cc__task **next, bool tell) {
-    enum cc__unparked how = cc__state_unpark(t, generation);
+/* What is left to do for one that was unparked; a task goes to *next if that is not NULL. tell: it was not looked yet
+ * whether anybody is to be told. */
+static inline void unparked(struct cc__task *t, enum cc__unparked how, struct cc__task **next, bool tell) {
     if (tell && CC__TRACING(CC__TRACE_UNPARK | CC__LOG_WAKE)) cc__event_unparked(t, how);
     switch (how) {
     case CC__UNPARK_QUEUE:
@@ -108,9 +108,18 @@ static inline void unpark(struct cc__task *t, uint32_t generation, struct cc__ta
     }
 }
 
+static inline void unpark(struct cc__task *t, uint32_t generation, struct cc__task **next, bool tell) {
+    unparked(t, cc__state_unpark(t, generation), next, tell);
+}
+
 void cc__unpark(struct cc__task *t, uint32_t generation) {
     CC__EDGE_RELEASE(t);
     unpark(t, generation, NULL, true);
+}
+
+void cc__unpark_to_cancel(struct cc__task *t) {
+    CC__EDGE_RELEASE(t);
+    unparked(t, cc__state_cancel(t), NULL, true);
 }
 
 /* A future may be freed once it knows that its wait is decided, a task's record never: so it is held as by one of its
@@ -215,7 +224,10 @@ void cc__wake_all(struct cc__waitlist *l, enum cc__outcome outcome) {
 static enum cc__outcome thread_wait(struct cc__wait *w, int64_t deadline_ns) {
     enum cc__outcome outcome;
     while ((outcome = cc__wait_outcome(w)) == CC__PENDING) {
-        if (cc__state_take_cancel(w->task)) cc__cancel_pass_on(w->task);
+        if (cc__state_take_cancel(w->task)) {
+            cc__cancel_heed(w);
+            continue;
+        }
         if (!cc__state_take_note(w->task)) cc__thread_park(w->task, deadline_ns, (uintptr_t)w);
         if (deadline_ns == CC__NEVER || cc__now_ns() < deadline_ns) continue;
         cc__wait_decide(w->task, w->epoch, CC__TIMED_OUT);

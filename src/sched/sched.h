@@ -164,6 +164,7 @@ struct cc__worker {
     struct cc__fiber *left_fiber;
     struct cc__fiber *idle_fibers; /* ended ones of the default size, linked by their `arg` */
     unsigned idle_fiber_count;
+    struct cc__keeper *keeper;         /* of locks (task/keep.h); NULL: it keeps none */
     const struct cc__victims *victims; /* whom it robs, in which order; NULL: anybody, and all memory is as near */
     unsigned budget;                   /* operations that may complete without waiting before one yields */
     bool again;                        /* the future that is polled here has woken itself */
@@ -473,6 +474,8 @@ void cc__run_operation(void); /* one completed without waiting: now and then it 
 
 /* park.c */
 void cc__unpark(struct cc__task *t, uint32_t generation);
+/* The same for whatever task the record is by now, and tell it that something it runs under was cancelled. */
+void cc__unpark_to_cancel(struct cc__task *t);
 void cc__thread_park(struct cc__task *self, int64_t deadline_ns, uintptr_t waits_for);
 unsigned cc__park_timed_threads(void); /* plain threads that wait until some time */
 enum cc__outcome cc__wait_for(struct cc__wait *w, int64_t deadline_ns);
@@ -516,10 +519,12 @@ int cc__cancel_code(const struct cc__task *self); /* 0, -ECANCELED or -ETIMEDOUT
 int cc__wait_cancellable(struct cc__wait *w, int64_t deadline_ns);
 /* What an outcome means to it. */
 int cc__cancel_decode(const struct cc__wait *w, enum cc__outcome outcome, int64_t deadline_ns);
-/* Before a wait that can be cancelled: from here on either it finds that it is, or who cancels finds it. */
+/* Before a wait that can be cancelled: from here on it is told. */
 void cc__cancel_listen(struct cc__task *self);
 /* The running task was told of a cancellation: cancel the nurseries it has open that are under it. */
 void cc__cancel_pass_on(struct cc__task *self);
+/* The same, for one that waits: perhaps that ends its wait, which is decided then. */
+CC__COLD void cc__cancel_heed(const struct cc__wait *w);
 
 /* job/queue.c */
 void cc__jobs_push(struct cc__worker *w, struct cc__task *t); /* by w */

@@ -20,6 +20,7 @@
 #include "../base/text.h"
 #include "../plat/futex.h"
 #include "../plat/thread.h"
+#include "../task/keep.h"
 #include "choice.h"
 #include "slot.h"
 
@@ -217,6 +218,7 @@ void *cc__worker_main(void *arg) {
     name_thread(w);
     if (w->bound != 0 && cc__thread_pin((int)w->bound - 1) != 0) w->bound = 0; /* before it touches much */
     w->thread_id = cc__thread_id();
+    w->keeper = cc__keeper_begin();
     cc__worker_set_current(w);
     cc__forks_begin(w);
     struct cc__task *t;
@@ -225,6 +227,7 @@ void *cc__worker_main(void *arg) {
     cc__store_release(&w->started, 1);
     cc__futex_wake(&w->started, 1);
     if (w->root == NULL) {
+        cc__keeper_end(w->keeper);
         if (w->temporary) cc__grow_retired(w);
         cc__thread_ends();
         return NULL;
@@ -235,6 +238,7 @@ void *cc__worker_main(void *arg) {
     cc__stack_cache_shrink(&w->stacks, 0);
     cc__task_cache_drain(&w->records);
     cc__worker_set_current(NULL);
+    cc__keeper_end(w->keeper);
     if (w->temporary) cc__grow_retired(w);
     cc__thread_ends();
     return NULL;

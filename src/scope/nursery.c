@@ -140,23 +140,14 @@ cc_nursery *cc_priv_nursery_enter(cc_nursery *n, const char *file, int line) {
     return n;
 }
 
-/* Tell one task that something it runs under was cancelled. */
-static void tell(struct cc__task *t) {
-    uint32_t generation = cc__task_generation(cc__load_relaxed(&t->control));
-    cc__state_set_cancel(t);
-    cc__wait_cancel(t);
-    cc__unpark(t, generation); /* also if its wait was not decided: it looks at its own nurseries */
-}
-
 /* Cancel one, with its lock. Returns `list` and the nurseries inside it, pinned: they are for cancel_inner(), without
  * the lock. */
 static cc_nursery *cancel_locked(cc_nursery *n, int code, cc_nursery *list) {
     if (cc__load_relaxed(cancelled_of(n)) != 0) return list;
     cc__store_release(cancelled_of(n), code); /* [CN2] release: what the canceller wrote before is seen */
-    cc__fence_full();                         /* [CN1] C2: see sched/cancel.c */
-    for (struct cc__task *t = n->priv_children; t != NULL; t = t->older) tell(t);
+    for (struct cc__task *t = n->priv_children; t != NULL; t = t->older) cc__unpark_to_cancel(t);
     struct cc__task *owner = n->priv_scope.owner;
-    if (owner != cc__self()) tell(owner);
+    if (owner != cc__self()) cc__unpark_to_cancel(owner);
     for (cc_nursery *i = n->priv_inner; i != NULL; i = i->priv_next) { /* once: a nursery is cancelled once */
         cc__add_relaxed(pins_of(i), 1);
         i->priv_to_cancel = list;

@@ -58,7 +58,7 @@ static inline enum cc__deciders cc__sync_deciders(bool cancellable) {
 /* W3, W4: wait with the node on the list.
  *   Returns    0 matched, -EPIPE closed: the node is off; else why not, or CC__WAIT_AGAIN: it may still be on it */
 static inline int cc__sync_wait(struct cc__wait *w, bool cancellable) {
-    if (cancellable) return cc__wait_cancellable_here(w, CC__NEVER, false);
+    if (cancellable) return cc__wait_cancellable_here(w, CC__NEVER);
     return CC__LIKELY(cc__wait_for_ever(w) == CC__MATCHED) ? 0 : -EPIPE;
 }
 

@@ -10,7 +10,7 @@
  * A claimed wait is nobody else's to decide, so its frame stays until 4, whatever cancels or times out. A node whose
  * wait cannot be claimed is off the list, too: its waiter passes through the lock before it leaves, and finds it off.
  *
- * Prev: task/wait_hot.h  Next: task/wait.c */
+ * Prev: task/keep_hot.h  Next: task/lock.c */
 #ifndef CC__TASK_CLAIMS_H
 #define CC__TASK_CLAIMS_H
 

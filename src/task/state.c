@@ -49,7 +49,21 @@ void cc__state_set_thread(struct cc__task *t) {
 }
 
 void cc__state_set_cancel(struct cc__task *t) {
-    cc__or_acq_rel(&t->control, CC__CONTROL_CANCEL); /* [TS2] release: the cancelled scope is seen by who takes it */
+    cc__or_relaxed(&t->control, CC__CONTROL_CANCEL); /* who takes it is who set it */
+}
+
+enum cc__unparked cc__state_cancel(struct cc__task *t) {
+    uint64_t c = cc__load_relaxed(&t->control), next;
+    do {
+        switch (cc__state_of(c)) {
+        case CC__PARKED: next = cc__with_state(c, CC__ACTIVE) | CC__CONTROL_CANCEL; break;
+        case CC__ACTIVE: next = c | CC__CONTROL_NOTE | CC__CONTROL_CANCEL; break;
+        default: return CC__UNPARK_GONE;
+        }
+        /* [TS2] release: the cancelled scope is seen by who takes the bit; and as an unpark. */
+    } while (!cc__cas_weak_acq_rel(&t->control, &c, next));
+    if (cc__state_of(c) != CC__PARKED) return CC__UNPARK_NOTED;
+    return (c & CC__CONTROL_THREAD) != 0 ? CC__UNPARK_WAKE : CC__UNPARK_QUEUE;
 }
 
 void cc__state_resume(struct cc__task *t) {

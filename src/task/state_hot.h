@@ -16,7 +16,8 @@ CC__HOT bool cc__state_take_note(struct cc__task *t) {
 
 CC__HOT bool cc__state_take_cancel(struct cc__task *t) {
     if ((cc__load_relaxed(&t->control) & CC__CONTROL_CANCEL) == 0) return false;
-    return (cc__and_acq_rel(&t->control, ~CC__CONTROL_CANCEL) & CC__CONTROL_CANCEL) != 0; /* [TS2] acquire */
+    /* [TS2] acquire: what was cancelled, and what a note announced, is seen. */
+    return (cc__and_acq_rel(&t->control, ~(CC__CONTROL_CANCEL | CC__CONTROL_NOTE)) & CC__CONTROL_CANCEL) != 0;
 }
 
 CC__HOT bool cc__state_park(struct cc__task *t) {

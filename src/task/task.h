@@ -129,7 +129,8 @@ void cc__state_set_thread(struct cc__task *t);
 /* Eat a pending unpark of the running task. True: there was one, do not park. */
 CC__HOT bool cc__state_take_note(struct cc__task *t);
 
-/* Something the task runs under was cancelled; it looks when it waits next. */
+/* Something the running task is under may be cancelled: it looks when it waits next. True, when it does: that was so; a
+ * pending unpark is eaten, too, and the caller looks at what it waits for. */
 void cc__state_set_cancel(struct cc__task *t);
 CC__HOT bool cc__state_take_cancel(struct cc__task *t);
 
@@ -147,6 +148,8 @@ enum cc__unparked {
     CC__UNPARK_GONE   /* it has ended, or the record is somebody else's now */
 };
 CC__HOT enum cc__unparked cc__state_unpark(struct cc__task *t, uint32_t generation);
+/* The same for whatever task the record is by now, with its cancel bit. */
+enum cc__unparked cc__state_cancel(struct cc__task *t);
 
 /* The same only if it is a task that is parked. True: the caller queues it. */
 CC__HOT bool cc__state_take_parked(struct cc__task *t);

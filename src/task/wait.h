@@ -2,9 +2,9 @@
 /* The wait: the one way to block.
  *
  * A wait is decided exactly once, by a compare-and-swap on the outcome word of the waiter's record: matched,
- * closed, timed out or cancelled. Wakers, timers and cancellers hold {record, epoch}; a waiter that has moved
- * on has another epoch, and they lose cleanly. What a wait list holds is a node in the waiter's frame; the
- * waiter leaves only when its node is off the list.
+ * closed, timed out or cancelled. Wakers and timers hold {record, epoch}; a waiter that has moved on has another epoch,
+ * and they lose cleanly. That it is cancelled only the waiter itself decides (sched/cancel.c). What a wait list holds
+ * is a node in the waiter's frame; the waiter leaves only when its node is off the list.
  *
  * Who has something for the waiter claims its wait first: from then on nobody else decides it, and the waiter stays
  * where it is until the claimer, done with its frame, settles the wait. So a value goes into the waiter's frame only if
@@ -44,9 +44,12 @@ static inline struct cc__wait *cc__wait_of(struct cc__node *n) {
     return n == NULL ? NULL : CC__CONTAINER_OF(n, struct cc__wait, node);
 }
 
+/* A lock's word: from the last one on it is kept, by which keeper (keep.h). */
+enum cc__lock { CC__LOCK_FREE, CC__LOCK_HELD, CC__LOCK_KEPT };
+
 /* Waiters in order. A spinning lock, held for a few instructions and never across a park. */
 struct cc__waitlist {
-    _Atomic uint32_t lock;         /* 0 free.  W, R: any thread.  [WL1] */
+    _Atomic uint32_t lock;         /* enum cc__lock.  W, R: any thread.  [WL1] */
     _Atomic uint32_t mark;         /* for the list's owner.  W: with the lock */
     struct cc__wait *first, *last; /* NULL: empty, so that a zeroed list is one */
 };
@@ -61,12 +64,21 @@ CC__HOT void cc__waitlist_unlock_untold(struct cc__waitlist *l);
 #define cc__waitlist_lock_untold cc__waitlist_lock
 #define cc__waitlist_unlock_untold cc__waitlist_unlock
 #endif
-/* Aborts, in dev builds, with this word and the locks in question if the caller holds any such lock. */
+/* Aborts, in dev builds, with this word and the locks in question if the caller holds any such lock; who holds what is
+ * noted for that. */
 #if CCRT_ASSERT >= 1
 void cc__waitlist_none_held(const char *what);
+void cc__waitlist_note_taken(const struct cc__waitlist *lock);
+void cc__waitlist_note_dropped(const struct cc__waitlist *lock);
 #else
 static inline void cc__waitlist_none_held(const char *what) {
     (void)what;
+}
+static inline void cc__waitlist_note_taken(const struct cc__waitlist *lock) {
+    (void)lock;
+}
+static inline void cc__waitlist_note_dropped(const struct cc__waitlist *lock) {
+    (void)lock;
 }
 #endif
 /* With the lock held. */
@@ -76,16 +88,15 @@ CC__HOT void cc__waitlist_remove(struct cc__waitlist *l, struct cc__wait *w); /*
 CC__HOT struct cc__wait *cc__waitlist_take_first(struct cc__waitlist *l);
 /* Lock, remove, unlock: after a wait that others than the list may have decided. */
 void cc__waitlist_leave(struct cc__waitlist *l, struct cc__wait *w);
-/* Who may decide a wait: only who takes its node off the list; or also a timer or another list; or also who cancels
- * it: that is to be followed by a full fence and a look whether it is cancelled already (cc__wait_cancellable). */
+/* Who may decide a wait: only who takes its node off the list; or also a timer or another list; or also its
+ * waiter, when it is cancelled: that is to be followed by a look whether it is already (cc__wait_cancellable). */
 enum cc__deciders { CC__BY_LIST, CC__BY_ANY, CC__BY_CANCEL };
 /* Begin a wait of the running task: a new epoch, pending. */
 CC__HOT void cc__wait_begin(struct cc__wait *w, struct cc__task *self, enum cc__deciders by, void *object,
                             const char *reason);
-/* Whether others than its list may decide it. */
+/* Whether others than its list may decide it; and whether its waiter may, when it is cancelled. */
 CC__HOT bool cc__wait_contested(const struct cc__wait *w);
-/* Decide the wait a task is in, if it is in one that allows that. True: the caller unparks it. */
-bool cc__wait_cancel(struct cc__task *t);
+bool cc__wait_may_be_cancelled(const struct cc__wait *w);
 /* For reports: whether a node, or the copy of what may have been one, is of the wait that t is in. */
 bool cc__wait_is_of(const struct cc__wait *copy, struct cc__task *t);
 /* How it was decided, or CC__PENDING. */
@@ -98,7 +109,7 @@ bool cc__wait_decide(struct cc__task *t, uint64_t epoch, enum cc__outcome outcom
 CC__HOT bool cc__wait_claim(struct cc__wait *w);
 /* Claim and unpark in one, with the lock of its only list, where the node still is. True: the caller takes it off,
  * settles the wait by cc__wait_overrule() and queues the task. Whoever makes a parked task ACTIVE holds it: until it is
- * queued it sees nothing, so what a timer or a canceller has decided, or does meanwhile, has not been decided. */
+ * queued it sees nothing, so what a timer has decided, or does meanwhile, has not been decided. */
 CC__HOT bool cc__wait_take(struct cc__wait *w);
 CC__HOT void cc__wait_overrule(struct cc__wait *w, enum cc__outcome outcome);
 CC__HOT void cc__wait_settle(struct cc__wait *w, enum cc__outcome outcome);

@@ -3,7 +3,7 @@
  * more than they do. Where the locks that are held are noted (dev builds), or calls are watched (ThreadSanitizer, the
  * model checker), wait.c has them as functions. See wait.h for what they do.
  *
- * Prev: task/wait.h  Next: task/claims.h */
+ * Prev: task/wait.h  Next: task/keep.h */
 #ifndef CC__TASK_WAIT_HOT_H
 #define CC__TASK_WAIT_HOT_H
 
@@ -22,16 +22,17 @@ enum {
 };
 
 #if CC__INLINE_HOT
-void cc__waitlist_lock_slowly(struct cc__waitlist *l);
+void cc__waitlist_lock_slowly(struct cc__waitlist *l, uint32_t was); /* was: what an exchange found, or held */
 
 CC__HOT void cc__waitlist_lock_untold(struct cc__waitlist *l) {
+    uint32_t was = CC__LOCK_HELD;
     /* [WL1] acquire: what the last holder did is seen. */
-    if (CC__UNLIKELY(cc__load_relaxed(&l->lock) != 0 || cc__xchg_acquire(&l->lock, 1) != 0))
-        cc__waitlist_lock_slowly(l);
+    if (CC__LIKELY(cc__load_relaxed(&l->lock) != CC__LOCK_HELD)) was = cc__xchg_acquire(&l->lock, CC__LOCK_HELD);
+    if (CC__UNLIKELY(was != CC__LOCK_FREE)) cc__waitlist_lock_slowly(l, was);
 }
 
 CC__HOT void cc__waitlist_unlock_untold(struct cc__waitlist *l) {
-    cc__store_release(&l->lock, 0); /* [WL1] */
+    cc__store_release(&l->lock, CC__LOCK_FREE); /* [WL1] */
 }
 
 CC__HOT void cc__waitlist_lock(struct cc__waitlist *l) {

@@ -28,10 +28,7 @@ void cc__nursery_cancel(struct cc_nursery *n, int code) {
 static CC__UNUSED void cancel(int i) {
     struct cc__task *t = &mine[i].task;
     cc__store_release(&rt.cancelled, 1);
-    cc__fence_full();
-    cc__state_set_cancel(t);
-    cc__wait_cancel(t);
-    cc__unpark(t, 0);
+    cc__unpark_to_cancel(t);
 }
 static CC__UNUSED void cancels_first(void) {
     cancel(0);

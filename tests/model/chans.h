@@ -31,6 +31,20 @@ size_t cc__nursery_live(struct cc_nursery *n, bool *owner_waits) {
     return 0;
 }
 
+/* Nobody keeps a lock: model_keep.c has that. */
+void cc__keep_lock(struct cc__keeper *k, struct cc__waitlist *l, bool told) {
+    (void)k, (void)told;
+    cc__waitlist_lock(l);
+}
+void cc__keep_unlock(struct cc__keeper *k, struct cc__waitlist *l, struct cc__habit *h, bool told) {
+    (void)k, (void)h, (void)told;
+    cc__waitlist_unlock(l);
+}
+void cc__keep_unlock_as_it_is(struct cc__keeper *k, struct cc__waitlist *l, bool told) {
+    (void)k, (void)told;
+    cc__waitlist_unlock(l);
+}
+
 /* Descriptors: none here. */
 int cc__fd_ready_now(int fd, enum cc__fd_way way) {
     (void)fd, (void)way;

@@ -22,13 +22,10 @@ static void begin_kinds(bool as_tasks) {
     for (int i = 1; i < MC_THREADS; i++) mine[i].task.runtime = &others;
 }
 
-/* Thread 0 is cancelled, as runtime/shutdown.c does; but it has no nurseries that it would have to hear for, so only if
- * it waits. */
+/* Thread 0 is cancelled, as runtime/shutdown.c does. */
 static void cancels(void) {
-    struct cc__task *t = &mine[0].task;
     cc__store_release(&rt.cancelled, 1);
-    cc__fence_full();
-    if (cc__wait_cancel(t)) cc__unpark(t, 0);
+    cc__unpark_to_cancel(&mine[0].task);
 }
 
 /* The code of a call that may be cancelled in thread 0 alone. */

@@ -16,11 +16,9 @@
  * Mutate: src/chan/ring.h
  * Break: src/chan/ring.h: n >= e->seen => n == e->seen
  * Weaken: src/task/wait_hot.h: cc__wait_settle: store_release -> relaxed
- * Break: src/task/wait_hot.h: (now & ~(uint64_t)CC__OUTCOME_MASK) => now
  * Break: src/task/state_hot.h: (CC__CONTROL_STATE | CC__CONTROL_THREAD)) != => CC__CONTROL_STATE) !=
  * Break: src/task/state_hot.h: return cc__cas_acquire(&t->control, &c, cc__with_state(c, CC__ACTIVE)); => return true;
  * Break: src/chan/chan.c: cc__ring_freeze_end(&c->put); => ;
- * Break: src/chan/chan.c: cc__fence_before_lock(); => ;
  * Break: src/chan/chan.c: cc__ring_freeze_end(&c->taken); => ;
  * Break: src/chan/chan.c: if (m->peer != NULL) cc__ring_put_frozen(c, m->peer->value); => ;
  * Break: src/chan/chan.c: NULL && !cc__wait_claim(w)) => NULL && (cc__wait_claim(w), false))

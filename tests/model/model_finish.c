@@ -14,9 +14,7 @@
  * Sources: src/fiber/ctx_x86_64.S
  * Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave
  * Mutate: src/sched/finish.c src/task/pool.c
- * Weaken: src/sched/cancel.c: cc__cancel_listen: fence_full -> nothing
  * Survives: cc__finish: store_release -> relaxed: it is for shutdown, which counts ends (model_shutdown.c)
- * Weaken: src/sched/cancel.c: cc__cancel_listen: fence_full -> acq_rel
  * Break: src/sched/finish.c: if (released) cc__record_free(t); => cc__record_free(t);
  * Break: src/sched/finish.c: released || j->node.next != NULL || cc__wait_contested(j) => false
  * Break: src/sched/finish.c: j->node.next != NULL || cc__wait_contested(j) => j->node.next != NULL
@@ -129,12 +127,8 @@ static void detaches_and_is_stale(void) {
 }
 /* All tasks of the first one's runtime, as runtime/shutdown.c cancels them. */
 static void cancels(void) {
-    struct cc__task *t = &mine[1].task;
     cc__store_release(&rt.cancelled, 1);
-    cc__fence_full();
-    cc__state_set_cancel(t);
-    cc__wait_cancel(t);
-    cc__unpark(t, 0);
+    cc__unpark_to_cancel(&mine[1].task);
 }
 static void unparks(void) {
     cc__unpark(&mine[1].task, 0);

@@ -45,6 +45,7 @@
 #include "ccmc.h"
 #include "fences.h"
 #include "noforks.h"
+#include "nokeep.h"
 #include "nopoll.h"
 
 #include <errno.h>
@@ -200,7 +201,6 @@ EMPTY(bool, cc__inject_empty, true, struct cc__inject *q)
 EMPTY(bool, cc__steal_share, false, struct cc__worker *victim)
 EMPTY(bool, cc__steal_spin, false, struct cc__worker *w)
 EMPTY(bool, cc__deadlock_check, false, struct cc__runtime *first)
-EMPTY(bool, cc__wait_cancel, false, struct cc__task *t)
 EMPTY(int, cc__thread_id, 7, void)
 EMPTY(int64_t, cc__thread_cpu_ns, 0, int id)
 EMPTY(enum cc__thread_state, cc__thread_state, CC__THREAD_RUNNING, int id)
@@ -218,7 +218,7 @@ NOTHING(cc__deadlock_end, void)
 NOTHING(cc__stall_report, struct cc__worker *w, const char *kind, bool asleep)
 NOTHING(cc__dump_left, const struct cc__runtime *rt)
 NOTHING(cc__task_each, void (*fn)(struct cc__task *t, void *arg), void *arg)
-NOTHING(cc__state_set_cancel, struct cc__task *t)
+NOTHING(cc__unpark_to_cancel, struct cc__task *t)
 NOTHING(cc__unpark, struct cc__task *t, uint32_t generation)
 void cc__lock_take(cc__lock *l) {
     (void)pthread_mutex_lock(l);

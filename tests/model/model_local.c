@@ -8,9 +8,9 @@
  * of the 61st task, which looks around, and a worker that has nothing else to do.
  * Sources: src/sched/spawn.c src/sched/ready.c src/sched/runq.c src/sched/mpmc.c src/sched/inject.c src/sched/inbox.c
  * Sources: src/sched/worker.c src/sched/steal.c src/sched/run.c src/sched/park.c src/sched/idle.c src/sched/finish.c
- * Sources: src/sched/cancel.c src/task/state.c src/task/wait.c src/task/pool.c src/driver/timer.c src/base/bits.c
- * Sources: src/plat/thread.c src/plat/file.c src/plat/futex.c src/plat/clock.c src/base/assert.c src/base/text.c
- * Sources: src/fiber/ctx_make.c src/fiber/ctx_x86_64.S
+ * Sources: src/sched/cancel.c src/task/state.c src/task/wait.c src/task/lock.c src/task/pool.c src/driver/timer.c
+ * Sources: src/base/bits.c src/plat/thread.c src/plat/file.c src/plat/futex.c src/plat/clock.c src/base/assert.c
+ * Sources: src/base/text.c src/fiber/ctx_make.c src/fiber/ctx_x86_64.S
  * Define: CC__TIMER_SLOTS=64 CC__RUNQ_SLOTS=4
  * Wrap: cc__lock_take
  * Break: src/sched/spawn.c: bool inside = w != NULL => bool inside = cc__add_relaxed(&rt->spawned, 0) == 0

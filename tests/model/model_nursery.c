@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Goal: nurseries (src/scope/nursery.c, src/sched/cancel.c): the last child wakes its owner, nobody touches a nursery
  * or a result after its owner left, and a cancellation reaches a child that waits, or is about to, whoever makes it:
- * an owner that leaves early, a child that fails, or the runtime [CN1].
+ * an owner that leaves early, a child that fails, or the runtime.
  * Method: an owner whose nursery and result are on the heap and freed when it has left: a late touch is a use after
  * free. Each child is a thread of its own, and its record is written over when it has ended. Children that must be
  * cancelled wait for what never comes.
@@ -17,8 +17,9 @@
  * Survives: count_out_and_unlock: sub_acq_rel -> acquire: the unlock after it releases
  * Survives: cc__nursery_children_ended: cas_acq_rel -> release: who is not the last looks at nothing after it
  * Break: src/scope/nursery.c: cc__wait_decide(waiter, w->epoch, CC__MATCHED); => ;
- * Break: src/scope/nursery.c: if (owner != cc__self()) tell(owner); => ;
- * Break: src/scope/nursery.c: cc__wait_cancel(t); => ;
+ * Break: src/scope/nursery.c: if (owner != cc__self()) cc__unpark_to_cancel(owner); => ;
+ * Break: src/scope/nursery.c: t = t->older) cc__unpark_to_cancel(t); => t = t->older) (void)t;
+ * Break: src/sched/cancel.c: cc__wait_decide(self, w->epoch, CC__CANCELLED); => ;
  * Break: src/scope/nursery.c: cc__cancel_pass_on(self); => ;
  * Break: src/scope/nursery.c: cc__load_relaxed(live_of(n)) > 0 ? cancel_locked(n, -ECANCELED, NULL) : NULL; => NULL;
  * Break: src/scope/nursery.c: while (live > count && => while (live >= count &&
@@ -326,13 +327,9 @@ static void opens_another_with_a_child(void) {
 
 /* The runtime is ended: its tasks are told, of which only the owner is alive for certain (runtime/shutdown.c). */
 static void cancels_all(void) {
-    struct cc__task *t = &mine[OWNER].task;
     why = 7;
     cc__store_release(&rt.cancelled, 1);
-    cc__fence_full();
-    cc__state_set_cancel(t);
-    cc__wait_cancel(t);
-    cc__unpark(t, 0);
+    cc__unpark_to_cancel(&mine[OWNER].task);
 }
 
 /* ---- before and after ---- */

@@ -12,7 +12,6 @@
  * Sources: src/fiber/ctx_x86_64.S
  * Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave
  * Weaken: src/task/wait_hot.h: cc__wait_settle: store_release -> relaxed
- * Break: src/sched/claims.h: CC__NEVER, false); => CC__NEVER, true);
  * Break: src/chan/oneshot.c: bool last = !o->sender && !o->receiver; => bool last = !o->sender;
  * Break: src/chan/oneshot.c: bool last = !o->sender && !o->receiver; => bool last = false;
  * Break: src/chan/oneshot.c: if (w != NULL) memcpy(w->value, elem, bytes); => ;

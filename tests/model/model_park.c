@@ -23,10 +23,17 @@
  * Break: src/sched/leave.h: if (!cc__state_park(t)) cc__ready => if (cc__state_park(t)) cc__ready
  * Break: src/sched/park.c: enum cc__outcome outcome = cc__wait_for_ever(w); => enum cc__outcome outcome = CC__MATCHED;
  * Break: src/sched/park.c: cc__timers_remove(set, &timer); => ;
+ * Break: src/task/wait_hot.h: (now & ~(uint64_t)CC__OUTCOME_MASK) => now
+ * Break: src/sched/cancel.c: if (cc__wait_may_be_cancelled(w) && => if (false &&
+ * Break: src/task/state.c: cc__with_state(c, CC__ACTIVE) | CC__CONTROL_CANCEL; => cc__with_state(c, CC__ACTIVE);
+ * Break: src/task/state.c: next = c | CC__CONTROL_NOTE | CC__CONTROL_CANCEL; => next = c | CC__CONTROL_CANCEL;
+ * Break: src/sched/leave.h: cc__cancel_heed(w); => { cc__cancel_heed(w); cc__park(self, (uintptr_t)w); }
+ * Weaken: src/task/state_hot.h: cc__state_take_cancel: and_acq_rel -> release
  */
 #include <ccrt/park.h>
 
 #include "plat/vm.h"
+#include "sched/leave.h"
 #include "sched/sched.h"
 
 #include "ccmc.h"
@@ -36,7 +43,7 @@
 
 #include <errno.h>
 
-enum { STACK_BYTES = 16 * 1024, DUE_NS = 100 };
+enum { STACK_BYTES = 16 * 1024, DUE_NS = 100, OUTCOME_MASK = 7 /* as in task/wait_hot.h */ };
 
 _Thread_local struct cc__fiber *cc__current_fiber; /* as in src/fiber/current.c */
 _Thread_local struct cc__worker *cc__current_worker;
@@ -51,8 +58,9 @@ static bool queued, running, finished, ended_on[2];
 static struct cc__waitlist list; /* its lock guards tokens, too */
 static int tokens, payload;
 static _Atomic int flag; /* W: who sets it.  R: the fiber */
-static enum how { BY_LIST, WITH_DEADLINE, CANCELLABLE, BARE, ONCE } how;
+static enum how { BY_LIST, WITH_DEADLINE, CANCELLABLE, CANCELLABLE_HERE, BARE, ONCE } how;
 static int result; /* of its wait */
+static bool taken; /* by who met it parked */
 
 /* ---- what surrounds it ---- */
 
@@ -200,13 +208,15 @@ static bool take_or_wait(struct cc__wait *w) {
 }
 
 static int wait_for_token(void) {
-    static const enum cc__deciders by[] = {CC__BY_LIST, CC__BY_ANY, CC__BY_CANCEL};
+    static const enum cc__deciders by[] = {CC__BY_LIST, CC__BY_ANY, CC__BY_CANCEL, CC__BY_CANCEL};
     struct cc__wait w;
     cc__wait_begin(&w, &task, by[how], &list, "model");
     if (take_or_wait(&w)) return 0;
     int rc = 0;
     if (how == CANCELLABLE)
         rc = cc__wait_cancellable(&w, CC__NEVER);
+    else if (how == CANCELLABLE_HERE)
+        rc = cc__wait_cancellable_here(&w, CC__NEVER);
     else if (cc__wait_for(&w, how == WITH_DEADLINE ? DUE_NS : CC__NEVER) == CC__TIMED_OUT)
         rc = -ETIMEDOUT;
     if (how != BY_LIST) __wrap_cc__waitlist_leave(&list, &w);
@@ -292,6 +302,7 @@ static void takes(void) {
         cc__waitlist_remove(&list, w);
         __wrap_cc__waitlist_unlock(&list);
         cc__wait_overrule(w, CC__MATCHED);
+        taken = true;
         enqueue(&task);
     } else {
         cc__wake_first(&list, CC__MATCHED);
@@ -311,10 +322,7 @@ static void expires(void) {
 }
 static void cancels(void) {
     cc__store_release(&rt.cancelled, 1);
-    cc__fence_full();
-    cc__state_set_cancel(&task);
-    cc__wait_cancel(&task);
-    cc__unpark(&task, 0);
+    cc__unpark_to_cancel(&task);
 }
 static void stray(void) {
     cc__unpark(&task, 0);
@@ -378,11 +386,17 @@ static void with_deadline(void) {
 static void cancellable(void) {
     begin(CANCELLABLE);
 }
+static void cancellable_here(void) {
+    begin(CANCELLABLE_HERE);
+}
 static void bare(void) {
     begin(BARE);
 }
 static void done(void) {
     mc_assert(finished && list.first == NULL && workers[0].timers.near == NULL && workers[1].timers.near == NULL);
+    uint64_t decided = cc__load_relaxed(&task.outcome) & OUTCOME_MASK; /* and so it was told */
+    mc_assert(result != -ECANCELED || decided == CC__CANCELLED);
+    mc_assert((decided != CC__MATCHED && !taken) || result == 0);
     mc_outcome("%s", result == 0            ? "matched"
                      : result == -EPIPE     ? "closed"
                      : result == -ETIMEDOUT ? "late"
@@ -395,7 +409,6 @@ const struct mc_scenario mc_scenarios[] = {
     {"2 workers, taken", by_list, {worker, other_worker, takes}, done},
     {"2 workers, taken, stray", by_list, {worker, other_worker, takes, stray}, done},
     {"1 worker, timer, taken", with_deadline, {worker, expires, takes}, done, .outcomes = "late matched"},
-    {"1 worker, cancel, taken", cancellable, {worker, cancels, takes}, done, .outcomes = "cancelled matched"},
     {"a plain thread, taken, stray", thread_by_list, {thread_waits_for_token, takes, stray}, done},
     {"1 worker, match, stray", by_list, {worker, matches, stray}, done},
     {"2 workers, match, stray", by_list, {worker, other_worker, matches, stray}, done},
@@ -416,6 +429,14 @@ const struct mc_scenario mc_scenarios[] = {
      {worker, other_worker, expires, matches},
      done,
      .outcomes = "late matched"},
+    {"1 worker, cancel, here", cancellable_here, {worker, cancels}, done, .outcomes = "cancelled"},
+    {"2 workers, cancel, here", cancellable_here, {worker, other_worker, cancels}, done, .outcomes = "cancelled"},
+    {"1 worker, cancel, taken, here",
+     cancellable_here,
+     {worker, cancels, takes},
+     done,
+     .outcomes = "cancelled matched"},
+    {"1 worker, cancel, stray, here", cancellable_here, {worker, cancels, stray}, done, .outcomes = "cancelled"},
     {"1 worker, cancel", cancellable, {worker, cancels}, done, .outcomes = "cancelled"},
     {"2 workers, cancel", cancellable, {worker, other_worker, cancels}, done, .outcomes = "cancelled"},
     {"1 worker, cancel, match", cancellable, {worker, cancels, matches}, done, .outcomes = "cancelled matched"},

@@ -41,6 +41,7 @@
 #include "ccmc.h"
 #include "fences.h"
 #include "noforks.h"
+#include "nokeep.h"
 #include "nopoll.h"
 
 #include <errno.h>

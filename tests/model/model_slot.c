@@ -26,6 +26,7 @@
 
 #include "ccmc.h"
 #include "noforks.h"
+#include "nokeep.h"
 #include "nopoll.h"
 
 enum { TASKS = 3 };

@@ -16,7 +16,6 @@
  * Survives: cc__state_begin: store_release -> relaxed: who runs or wakes a new task got it by a queue or a list; for
  *   stale handles it is the mark that publishes the generation (model_finish.c)
  * Survives: cc__state_take_note: and_acq_rel -> acquire: who eats a note announces nothing by it
- * Survives: cc__state_set_cancel: or_acq_rel -> release: who sets the bit reads nothing of the task
  * Survives: cc__state_take_cancel: and_acq_rel -> acquire: who takes the bit announces nothing by it
  * Survives: cc__state_resume: cas_weak_acq_rel -> acquire: a thread is never handed to another: no stack is published
  * Survives: cc__state_resume: cas_weak_acq_rel -> release: still PARKED: nobody has announced anything
@@ -177,8 +176,7 @@ static _Atomic int cancelled; /* W: cancels().  R: the task */
 
 static void cancels(void) {
     cc__store_relaxed(&cancelled, 1);
-    cc__state_set_cancel(&task);
-    unpark();
+    if (cc__state_cancel(&task) == CC__UNPARK_QUEUE) enqueue();
 }
 static void worker_until_cancelled(void) {
     for (bool done = false; !done;) {
@@ -204,7 +202,7 @@ static void unparks_late(void) {
     mc_assert(u == CC__UNPARK_NOTED || u == CC__UNPARK_GONE);
 }
 static void cancels_late(void) {
-    cc__state_set_cancel(&task);
+    (void)cc__state_cancel(&task);
 }
 static void setup_running(void) {
     task.fn = nothing;

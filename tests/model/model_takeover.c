@@ -8,8 +8,8 @@
  * Waiters have frames that are freed when the wait is over, and a semaphore as their run queue: posted twice, it fails.
  * Tasks are plain memory, written by who queues them.
  * Sources: src/sched/monitor.c src/sched/worker.c src/sched/steal.c src/sched/runq.c src/sched/inbox.c
- * Sources: src/sched/idle.c src/driver/timer.c src/task/wait.c src/task/state.c src/base/bits.c src/plat/futex.c
- * Sources: src/base/assert.c src/base/text.c
+ * Sources: src/sched/idle.c src/driver/timer.c src/task/wait.c src/task/lock.c src/task/state.c src/base/bits.c
+ * Sources: src/plat/futex.c src/base/assert.c src/base/text.c
  * Define: CC__RUNQ_SLOTS=4 CC__TIMER_SLOTS=64
  * Wrap: cc__futex_wait
  * Mutate slowly: src/sched/monitor.c
@@ -111,7 +111,7 @@ static void waits_on(void) {
 }
 static void cancels(void) {
     struct cc__task *t = &waiters[0].task;
-    cancelled = cc__wait_cancel(t);
+    cancelled = cc__wait_decide(t, 1, CC__CANCELLED); /* its first wait */
     if (cc__state_unpark(t, 0) == CC__UNPARK_QUEUE) make_ready(t);
 }
 

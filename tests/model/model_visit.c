@@ -98,15 +98,8 @@ void cc__runtime_free(cc_runtime *rt) {
 void cc__task_each(void (*fn)(struct cc__task *t, void *arg), void *arg) {
     (void)fn, (void)arg;
 }
-void cc__state_set_cancel(struct cc__task *t) {
+void cc__unpark_to_cancel(struct cc__task *t) {
     (void)t;
-}
-bool cc__wait_cancel(struct cc__task *t) {
-    (void)t;
-    return false;
-}
-void cc__unpark(struct cc__task *t, uint32_t generation) {
-    (void)t, (void)generation;
 }
 void cc__waitlist_lock(struct cc__waitlist *l) {
     (void)l;

@@ -9,7 +9,6 @@
  * Sources: src/plat/thread.c src/plat/file.c src/plat/futex.c src/plat/clock.c src/base/assert.c src/base/text.c
  * Sources: src/fiber/ctx_x86_64.S
  * Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave
- * Break: src/sched/claims.h: CC__NEVER, false); => CC__NEVER, true);
  * Break: src/chan/watch.c: if (w->version <= *seen) return w => if (w->closed || w->version <= *seen) return w
  * Break: src/chan/watch.c: (&claims, &w->receivers, CC__MATCHED); => (&claims, &w->receivers, CC__CLOSED);
  * Break: src/chan/watch.c: cc__claims_all(&claims, &w->receivers, CC__CLOSED); => ;
