@@ -128,9 +128,9 @@ void cc_channel_destroy(cc_chan *c) {
              "a channel is destroyed while somebody waits on it");
     CC_CHECK(c->closer == NULL, "a channel is destroyed before the nursery whose end closes it");
     c->alive = ~(uint32_t)CC__CHAN_ALIVE;
-    cc__keep_unlock(k, &c->taken.guard, &c->taken.habit, true);
-    cc__keep_unlock(k, &c->put.guard, &c->put.habit, true);
-    cc__keep_unlock(k, &c->rx, &c->habit, true);
+    cc__keep_unlock(k, &c->taken.guard, &c->taken.habit, 1, true);
+    cc__keep_unlock(k, &c->put.guard, &c->put.habit, 1, true);
+    cc__keep_unlock(k, &c->rx, &c->habit, 1, true);
     c = bury(c);
     if (c != NULL) chan_free(c);
 }
@@ -160,7 +160,7 @@ void cc__chan_lock(cc_chan *c) {
 
 void cc__chan_unlock(cc_chan *c) {
     if (!c->always) cc__chan_thaw(c);
-    cc__keep_unlock(cc__keeper_here(), &c->rx, &c->habit, true);
+    cc__keep_unlock(cc__keeper_here(), &c->rx, &c->habit, 1, true);
 }
 
 /* ---- lists ---- */
@@ -169,7 +169,7 @@ void cc__chan_leave(cc_chan *c, struct cc__waitlist *l, struct cc__wait *w) {
     struct cc__keeper *k = cc__keeper_here();
     cc__keep_lock(k, &c->rx, true);
     cc__chan_remove(c, l, w);
-    cc__keep_unlock(k, &c->rx, &c->habit, true);
+    cc__keep_unlock(k, &c->rx, &c->habit, 1, true);
 }
 
 /* The first that can still be had; its wait is claimed. */
@@ -418,7 +418,7 @@ static inline __attribute__((always_inline)) int chan_slow(cc_chan *c, enum dire
         }
         struct cc__waitlist *list = d == SEND ? &c->tx : &c->rx;
         cc__chan_append(c, list, &w);
-        cc__keep_unlock(k, &c->rx, &c->habit, told);
+        cc__keep_unlock(k, &c->rx, &c->habit, 1, told);
         if (told && CC__TRACING(CC__LOG_CHAN))
             cc__event_chan(d == SEND ? "waits to send to" : "waits to receive from", c, NULL, NULL);
         rc = cc__wait_cancellable_here(&w, CC__NEVER);
@@ -442,13 +442,13 @@ static inline __attribute__((always_inline)) bool chan_met(cc_chan *c, enum dire
     struct cc__wait *w = list->first; /* if there is one, it is frozen, and not closed */
     bool taken = w != NULL && cc__wait_take(w);
     if (CC__UNLIKELY(!taken) && (w == NULL || !cc__wait_claim(w))) {
-        cc__keep_unlock(k, &c->rx, &c->habit, false);
+        cc__keep_unlock(k, &c->rx, &c->habit, 1, false);
         return false;
     }
     cc__waitlist_remove(list, w);
     cc__chan_note(list);
     if (!c->always) cc__chan_thaw(c);
-    cc__keep_unlock(k, &c->rx, &c->habit, false);
+    cc__keep_unlock(k, &c->rx, &c->habit, 1, false);
     cc__elem_copy(d == SEND ? w->value : elem, d == SEND ? elem : w->value, bytes);
     if (CC__LIKELY(taken)) {
         struct cc__task *t = w->task;

@@ -41,7 +41,7 @@ static int enlist(struct cc__future *p, cc_chan *c, bool send, void *elem) {
         cc__polled_begins(p, CC__POLLS_LIST);
         p->leave = send ? leave_senders : leave_receivers;
         cc__chan_append(c, send ? &c->tx : &c->rx, &p->wait);
-        cc__keep_unlock(cc__keeper_here(), &c->rx, &c->habit, true);
+        cc__keep_unlock(cc__keeper_here(), &c->rx, &c->habit, 1, true);
         return rc;
     }
     size_t bytes = c->elem_bytes;

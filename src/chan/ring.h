@@ -43,10 +43,19 @@ static inline char *cc__ring_at(const struct cc_chan *c, uint64_t n) {
     return c->ring + (n & c->mask) * c->elem_bytes;
 }
 
+/* Who uses it is looked at now and then only: at every SAMPLE-th element. */
+static inline void cc__end_unlock(struct cc__end *e, struct cc__keeper *k, uint64_t n) {
+    enum { SAMPLE = 64 };
+    if (CC__LIKELY(n % SAMPLE != 0))
+        cc__keep_unlock_as_it_is(k, &e->guard, true);
+    else
+        cc__keep_unlock(k, &e->guard, &e->habit, SAMPLE, true);
+}
+
 static inline enum cc__ring cc__ring_put(struct cc_chan *c, const void *elem) {
     struct cc__end *e = &c->put;
     enum cc__ring how = CC__RING_FROZEN;
-    uint64_t n;
+    uint64_t n = 1;
     struct cc__keeper *k = cc__keeper_here();
     cc__keep_lock(k, &e->guard, true);
     /* [CH3] acquire: pairs with the release of who thawed it: what was done while it was frozen is seen. */
@@ -61,14 +70,14 @@ static inline enum cc__ring cc__ring_put(struct cc_chan *c, const void *elem) {
     cc__store_release(&e->count, n + 1); /* [CH1] release: it may be read */
     how = CC__RING_DONE;
 out:
-    cc__keep_unlock(k, &e->guard, &e->habit, true);
+    cc__end_unlock(e, k, n);
     return how;
 }
 
 static inline enum cc__ring cc__ring_take(struct cc_chan *c, void *elem) {
     struct cc__end *e = &c->taken;
     enum cc__ring how = CC__RING_FROZEN;
-    uint64_t n;
+    uint64_t n = 1;
     struct cc__keeper *k = cc__keeper_here();
     cc__keep_lock(k, &e->guard, true);
     if (CC__UNLIKELY(cc__load_acquire(&e->frozen) != 0)) goto out; /* [CH3] */
@@ -82,7 +91,7 @@ static inline enum cc__ring cc__ring_take(struct cc_chan *c, void *elem) {
     cc__store_release(&e->count, n + 1); /* [CH2] release: it may be overwritten */
     how = CC__RING_DONE;
 out:
-    cc__keep_unlock(k, &e->guard, &e->habit, true);
+    cc__end_unlock(e, k, n);
     return how;
 }
 
@@ -125,7 +134,7 @@ static inline void cc__ring_freeze_end(struct cc__end *e) {
     struct cc__keeper *k = cc__keeper_here();
     cc__keep_lock(k, &e->guard, true);
     cc__store_relaxed(&e->frozen, 1); /* the guard orders it */
-    cc__keep_unlock(k, &e->guard, &e->habit, true);
+    cc__keep_unlock_as_it_is(k, &e->guard, true);
 }
 
 static inline void cc__ring_thaw_end(struct cc__end *e) {

@@ -47,6 +47,7 @@ void cc__event_switch(struct cc__worker *w) {
                                                    CC__EVENT_END, /* and the next begins in its place */
                                                [CC__LEFT_PARKING] = CC__EVENT_PARK,
                                                [CC__LEFT_YIELDING] = CC__EVENT_YIELD,
+                                               [CC__LEFT_PAUSING] = CC__EVENT_YIELD,
                                                [CC__LEFT_ENDED] = CC__EVENT_END};
     struct cc__trace_log *log = w->trace;
     struct cc__task *t = cc__load_relaxed(&w->current);

@@ -89,8 +89,8 @@ static inline __attribute__((always_inline)) void cc__run_leave(struct cc__worke
     if (CC__UNLIKELY(cc__forks_own_any(&w->forks))) cc__forks_flush(w);
     struct cc__task *self = cc__load_relaxed(&w->current), *next;
     CC_ASSERT(self->stack_class != CC__STACKLESS && "a poll function waits");
-    next = cc__worker_pick_here(w, left == CC__LEFT_YIELDING);
-    if (next == NULL && left == CC__LEFT_YIELDING && !w->retiring) return; /* nobody else wants to run */
+    next = cc__worker_pick_here(w, left != CC__LEFT_PARKING);
+    if (next == NULL && left != CC__LEFT_PARKING && !w->retiring) return; /* nobody else wants to run */
     struct cc__fiber *from = cc__fiber_current(), *to = cc__run_next_here(w, next);
     self->fiber = from;
     if (left == CC__LEFT_PARKING) {

@@ -145,6 +145,13 @@ void cc__ready_later(struct cc__worker *w, struct cc__task *t) {
     cc__idle_notify(w->runtime); /* what runs here now may run for long */
 }
 
+void cc__ready_paused(struct cc__worker *w, struct cc__task *t) {
+    if (cc__ready_is_plain(t) && !w->spills && cc__load_relaxed(&w->slot.task) == NULL && cc__rings_empty(w))
+        cc__slot_fill(w, t);
+    else
+        cc__ready_later(w, t);
+}
+
 void cc__ready_taken(struct cc__worker *w, struct cc__task *t) {
     cc__runq_push(w, ring_for(w, t), t);
 }

@@ -84,6 +84,7 @@ void cc__run_arrive(struct cc__worker *w) {
     case CC__LEFT_NOTHING: break;
     case CC__LEFT_PARKING: cc__run_parked(w); break;
     case CC__LEFT_YIELDING: cc__ready_later(w, w->left_task); break;
+    case CC__LEFT_PAUSING: cc__ready_paused(w, w->left_task); break;
     case CC__LEFT_ENDED: put_fiber(w, w->left_fiber); break;
     }
 }
@@ -110,7 +111,7 @@ void cc__run_operation(void) {
     struct cc__task *t = w == NULL ? NULL : cc__load_relaxed(&w->current);
     if (t == NULL || (w->budget > 0 && w->budget-- > 0) || t->stack_class == CC__STACKLESS) return;
     w->budget = CC__BUDGET;
-    cc__run_leave(w, CC__LEFT_YIELDING, 0);
+    cc__run_leave(w, CC__LEFT_PAUSING, 0);
 }
 
 /* Whether a task that has no fiber can run on this one. */

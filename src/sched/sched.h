@@ -112,7 +112,7 @@ struct cc__tasks {
 };
 
 /* What the next stack does first for the one that was left. */
-enum cc__left { CC__LEFT_NOTHING, CC__LEFT_PARKING, CC__LEFT_YIELDING, CC__LEFT_ENDED };
+enum cc__left { CC__LEFT_NOTHING, CC__LEFT_PARKING, CC__LEFT_YIELDING, CC__LEFT_PAUSING, CC__LEFT_ENDED };
 
 /* Whether a worker sleeps, or is about to: on the futex, or in its reactor. */
 enum cc__asleep { CC__AWAKE, CC__ASLEEP, CC__ASLEEP_POLLING };
@@ -434,6 +434,8 @@ void cc__ready_new(struct cc__task *t);                         /* the same for 
 void cc__ready_list(struct cc__task *first);                    /* woken ones, linked by next */
 void cc__ready_batch(struct cc__tasks batch, size_t count);     /* new ones of one runtime, all plain */
 void cc__ready_later(struct cc__worker *w, struct cc__task *t); /* behind all that waits here: it yielded */
+/* The same for one that has done much at once: if only the one it gave way to is here, the two stay together. */
+void cc__ready_paused(struct cc__worker *w, struct cc__task *t);
 /* A plain one that yielded goes in line with the new: it may be waiting for those it spawned. What runs here now may
  * run for long, so others are told, if there are any. */
 static inline void cc__ready_yielded(struct cc__worker *w, struct cc__task *t) {

@@ -67,10 +67,12 @@ void cc__keeper_end(struct cc__keeper *k);
 /* K1 to K4; K5: both false if it is not the keeper's. k: of the worker that runs here, or NULL. */
 CC__HOTTEST bool cc__keep_enter(struct cc__keeper *k, struct cc__waitlist *l);
 CC__HOTTEST bool cc__keep_leave(struct cc__keeper *k, struct cc__waitlist *l);
-/* Take the lock, whoever it is that does; free it, or keep it. told: see wait.h. */
+/* Take the lock, whoever it is that does; free it, or keep it: it was taken so many times since that was counted last.
+ * told: see wait.h. */
 CC__HOTTEST void cc__keep_lock(struct cc__keeper *k, struct cc__waitlist *l, bool told);
-CC__HOTTEST void cc__keep_unlock(struct cc__keeper *k, struct cc__waitlist *l, struct cc__habit *h, bool told);
-/* The same, if nobody keeps count. */
+CC__HOTTEST void cc__keep_unlock(struct cc__keeper *k, struct cc__waitlist *l, struct cc__habit *h, unsigned times,
+                                 bool told);
+/* The same, without a count of who takes it. */
 CC__HOTTEST void cc__keep_unlock_as_it_is(struct cc__keeper *k, struct cc__waitlist *l, bool told);
 
 #if CC__INLINE_HOT

@@ -37,12 +37,13 @@ CC__HOTTEST void cc__keep_unlock_as_it_is(struct cc__keeper *k, struct cc__waitl
     told ? cc__waitlist_unlock(l) : cc__waitlist_unlock_untold(l);
 }
 
-CC__HOTTEST void cc__keep_unlock(struct cc__keeper *k, struct cc__waitlist *l, struct cc__habit *h, bool told) {
+CC__HOTTEST void cc__keep_unlock(struct cc__keeper *k, struct cc__waitlist *l, struct cc__habit *h, unsigned times,
+                                 bool told) {
     if (cc__keep_leave(k, l)) return;
     if (k == NULL || h->last != k->word) {
         h->last = k == NULL ? 0 : k->word;
         h->times = 0;
-    } else if (CC__UNLIKELY(++h->times > (uint32_t)CC__KEEP_AFTER << 2 * h->kept)) {
+    } else if (CC__UNLIKELY((h->times += times) > (uint32_t)CC__KEEP_AFTER << 2 * h->kept)) {
         h->times = 0;
         if (h->kept < CC__KEEP_GROWS) h->kept++;
         cc__waitlist_note_dropped(l);

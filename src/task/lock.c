@@ -10,10 +10,10 @@
 #include "../trace/edges.h"
 #include "keep_hot.h"
 
-/* Between two looks at a lock that another holds, first and at last. A lock is held for some 20 ns, so the first look
- * comes soon; where two workers want one all the time, who has it goes on with it while the other waits, and both get
- * more done. */
-enum { LOCK_PAUSES = 4, LOCK_PAUSES_GROW = 8, LOCK_PAUSES_MAX = 128 };
+/* Between two looks at a lock that another holds, first and at last. A lock is held for some 20 ns; but where two
+ * workers want one all the time, who looks soon takes its line away each time, and both get more done if one of them
+ * goes on with it for a while. */
+enum { LOCK_PAUSES = 16, LOCK_PAUSES_GROW = 8, LOCK_PAUSES_MAX = 256 };
 
 static struct cc__keeper keepers[CC__KEEPERS];
 static _Atomic uint32_t taken[CC__KEEPERS]; /* whether a worker has it.  W, R: who begins or ends.  [KP3] */

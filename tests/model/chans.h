@@ -36,8 +36,8 @@ void cc__keep_lock(struct cc__keeper *k, struct cc__waitlist *l, bool told) {
     (void)k, (void)told;
     cc__waitlist_lock(l);
 }
-void cc__keep_unlock(struct cc__keeper *k, struct cc__waitlist *l, struct cc__habit *h, bool told) {
-    (void)k, (void)h, (void)told;
+void cc__keep_unlock(struct cc__keeper *k, struct cc__waitlist *l, struct cc__habit *h, unsigned times, bool told) {
+    (void)k, (void)h, (void)times, (void)told;
     cc__waitlist_unlock(l);
 }
 void cc__keep_unlock_as_it_is(struct cc__keeper *k, struct cc__waitlist *l, bool told) {

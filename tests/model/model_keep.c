@@ -39,7 +39,7 @@ void cc__thread_yield(void) {
 static void add(struct cc__keeper *k) {
     cc__keep_lock(k, &lock, false);
     counted++;
-    cc__keep_unlock(k, &lock, &habit, false);
+    cc__keep_unlock(k, &lock, &habit, 1, false);
 }
 
 /* Both, the first one first. */
@@ -47,8 +47,8 @@ static void add_both(struct cc__keeper *k) {
     cc__keep_lock(k, &lock, false);
     cc__keep_lock(k, &second, false);
     counted++, counted_second++;
-    cc__keep_unlock(k, &second, &second_habit, false);
-    cc__keep_unlock(k, &lock, &habit, false);
+    cc__keep_unlock(k, &second, &second_habit, 1, false);
+    cc__keep_unlock(k, &lock, &habit, 1, false);
 }
 
 static void keeper(void) {
@@ -64,7 +64,7 @@ static void keeper_of_one_then_the_other(void) {
     add(first_keeper);
     cc__keep_lock(first_keeper, &second, false);
     counted_second++;
-    cc__keep_unlock(first_keeper, &second, &second_habit, false);
+    cc__keep_unlock(first_keeper, &second, &second_habit, 1, false);
 }
 static void other(void) {
     add(other_keeper);

@@ -20,7 +20,7 @@ static long counted; /* guarded by lock */
 static void add(struct cc__keeper *k) {
     cc__keep_lock(k, &lock, false);
     counted++;
-    cc__keep_unlock(k, &lock, &habit, false);
+    cc__keep_unlock(k, &lock, &habit, 1, false);
 }
 
 static int setup(void **state) {
