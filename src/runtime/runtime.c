@@ -24,9 +24,11 @@ static void in_child(void) {
     cc__trace_forget();
 }
 
-/* Wait until a worker that was started is on its feet. */
+/* Wait until a worker that was started is on its feet: that takes less than to be woken, mostly. */
+enum { AWAIT_YIELDS = 100 };
 static int worker_await(struct cc__worker *w) {
     /* [RT1] acquire: pairs with the release of the worker's own thread; its root may be read. */
+    for (int i = 0; i < AWAIT_YIELDS && cc__load_acquire(&w->started) == 0; i++) cc__thread_yield(); /* [RT1] */
     while (cc__load_acquire(&w->started) == 0) cc__futex_wait(&w->started, 0, CC__NO_DEADLINE);
     return w->root != NULL ? 0 : -ENOMEM;
 }
