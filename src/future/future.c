@@ -194,7 +194,7 @@ void cc_waker_drop(cc_waker *w) {
 void cc_future_cancel(cc_future *f) {
     struct cc__task *t = task_of(f);
     CC__EDGE_RELEASE(t);
-    if (cc__state_cancel_future(t) == CC__UNPARK_QUEUE) cc__ready(t);
+    if (cc__state_cancel(t) == CC__UNPARK_QUEUE) cc__ready(t);
 }
 
 bool cc__polled_cancelled(const struct cc__future *p) {

@@ -6,7 +6,7 @@
  * else wants it pays for both:
  *
  *   the keeper (K)                               another (A)
- *   K1 the word says that it is its own          A1 the word says whose it is: held, by compare-and-swap
+ *   K1 the word says that it is its own          A1 the word says whose it is; held, by an exchange
  *   K2 in = the lock: it says where it is        A2 heavy fence
  *   K3 light fence                               A3 waits until that keeper is not in this lock
  *   K4 the word is as it was: has the lock       A4 has the lock, as any other; frees it

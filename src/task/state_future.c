@@ -62,15 +62,3 @@ bool cc__state_await(struct cc__task *t) {
     } while (!cc__cas_weak_acq_rel(&t->control, &c, c | CC__CONTROL_AWAITED)); /* [FT1] acquire */
     return true;
 }
-
-enum cc__unparked cc__state_cancel_future(struct cc__task *t) {
-    uint64_t c = cc__load_relaxed(&t->control), next;
-    do {
-        switch (cc__state_of(c)) {
-        case CC__PARKED: next = cc__with_state(c, CC__ACTIVE) | CC__CONTROL_CANCEL; break;
-        case CC__ACTIVE: next = c | CC__CONTROL_NOTE | CC__CONTROL_CANCEL; break;
-        default: return CC__UNPARK_GONE;
-        }
-    } while (!cc__cas_weak_acq_rel(&t->control, &c, next)); /* [TS2] [TS3] as an unpark */
-    return cc__state_of(c) == CC__PARKED ? CC__UNPARK_QUEUE : CC__UNPARK_NOTED;
-}

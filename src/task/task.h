@@ -148,7 +148,7 @@ enum cc__unparked {
     CC__UNPARK_GONE   /* it has ended, or the record is somebody else's now */
 };
 CC__HOT enum cc__unparked cc__state_unpark(struct cc__task *t, uint32_t generation);
-/* The same for whatever task the record is by now, with its cancel bit. */
+/* The same for whatever task, or future, the record is by now, with its cancel bit. */
 enum cc__unparked cc__state_cancel(struct cc__task *t);
 
 /* The same only if it is a task that is parked. True: the caller queues it. */
@@ -181,9 +181,6 @@ void cc__state_over(struct cc__task *t);
 
 /* Somebody is about to await it; with the lock of those who do. False: it is IDLE. */
 bool cc__state_await(struct cc__task *t);
-
-/* It is cancelled from now on. As an unpark: what the caller does. */
-enum cc__unparked cc__state_cancel_future(struct cc__task *t);
 
 /* ---- records, in pool.c ---- */
 

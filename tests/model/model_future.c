@@ -22,7 +22,7 @@
  * Break: src/future/future.c: if (held == CC__HELD) return; => if (held == CC__AWAITED) return;
  * Break: src/future/poll.c: if (p->polls == CC__POLLS_LIST) p->leave(&p->wait); => ;
  * Break: src/sched/park.c: bool held = !quick && hold(t); => bool held = false;
- * Break: src/task/state_future.c: next = c | CC__CONTROL_NOTE | CC__CONTROL_CANCEL; => next = c | CC__CONTROL_CANCEL;
+ * Break: src/task/state.c: next = c | CC__CONTROL_NOTE | CC__CONTROL_CANCEL; => next = c | CC__CONTROL_CANCEL;
  * Weaken: src/task/state_hot.h: cc__state_unpark: cas_weak_acq_rel -> acquire
  */
 #define AROUND_FUTURES 1
