@@ -59,6 +59,7 @@ static int quota_read(const char *folder, bool v2) {
     snprintf(path, sizeof path, "%s/cpu.cfs_quota_us", folder);
     if (cc__file_read(path, text, sizeof text) < 0) return INT_MAX;
     quota = strtoll(text, NULL, 10);
+    if (quota <= 0) return INT_MAX; /* as mostly: one file less to open when a runtime starts */
     snprintf(path, sizeof path, "%s/cpu.cfs_period_us", folder);
     if (cc__file_read(path, text, sizeof text) < 0) return INT_MAX;
     return quota_cpus(quota, strtoll(text, NULL, 10));

@@ -25,7 +25,7 @@ static void in_child(void) {
 }
 
 /* Wait until a worker that was started is on its feet: that takes less than to be woken, mostly. */
-enum { AWAIT_YIELDS = 100 };
+enum { AWAIT_YIELDS = 1000 };
 static int worker_await(struct cc__worker *w) {
     /* [RT1] acquire: pairs with the release of the worker's own thread; its root may be read. */
     for (int i = 0; i < AWAIT_YIELDS && cc__load_acquire(&w->started) == 0; i++) cc__thread_yield(); /* [RT1] */
