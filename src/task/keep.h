@@ -23,7 +23,7 @@
  * ThreadSanitizer is told of locks (trace/edges.h).
  * A worker that ends leaves what it kept to the next that gets its keeper.
  *
- * Rejected: the keeper's word in the lock alone (above); one lock for the life of a channel (who migrates once would
+ * Rejected: the keeper's word in the lock alone (above); one keeper for the life of a lock (who migrates once would
  * pay for ever).
  *
  * Prev: task/wait_hot.h  Next: task/keep_hot.h */
