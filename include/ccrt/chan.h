@@ -63,7 +63,8 @@ CC_API void cc_channel_destroy(cc_chan *c);
 
 /* Close it: values accepted so far are delivered, then receives return -EPIPE; sends return -EPIPE at once, and so do
  * those that were waiting, their values untouched. What closed it first counts; closing again does nothing. With a
- * code (negative): receivers get that instead of -EPIPE; by receivers: senders get it. NULL does nothing.
+ * code (negative, and not -EAGAIN, which says that a call would wait; else it is -EPIPE): receivers get that instead of
+ * -EPIPE; by receivers: senders get it. NULL does nothing.
  *   Call from  fiber or thread           Blocks: never; not a cancellation point */
 CC_API void cc_channel_close(cc_chan *c);
 CC_API void cc_channel_close_error(cc_chan *c, int code);
@@ -71,13 +72,14 @@ CC_API void cc_channel_close_recv(cc_chan *c, int code);
 
 /* Close it when nursery n ends, after its last child. What is sent to it comes from inside n: so a receive by a child
  * of n, or by its owner between the braces, that finds only others waiting like itself would wait for its own end: it
- * returns -EDEADLK. It must not be destroyed before n has ended.
+ * returns -EDEADLK, and so do they. One that may end otherwise is not taken for that: who selects among several, has a
+ * nearer deadline than n, or forks or a nursery of its own under way. It must not be destroyed before n has ended.
  *   Returns    0; -EBUSY another nursery closes it; -EINVAL */
 struct cc_nursery;
 CC_API int cc_channel_close_with(cc_chan *c, struct cc_nursery *n);
 
 /* Send one element, waiting while there is no room, or, without capacity, no receiver.
- *   Returns    0; -EPIPE closed, or the receivers' code; -ECANCELED, -ETIMEDOUT; -EINVAL c is NULL; -ENOMEM
+ *   Returns    0; -EPIPE closed, or the receivers' code; -ECANCELED, -ETIMEDOUT; -EINVAL c or elem is NULL; -ENOMEM
  *   Call from  fiber or thread           Blocks: the caller only
  *   Ownership  copies the element; the pointer is not kept
  *   Ordering   what the sender wrote before is seen by who receives this element */

@@ -51,11 +51,17 @@ enum { CC_SELECT_FAIR, CC_SELECT_IN_ORDER };
 
 /* Wait until one of count cases happens.
  *   Returns    its index; -EPIPE, or a closer's code, if none can but a channel was closed; -ECANCELED, -ETIMEDOUT by a
- *              scope; -EINVAL there is no case at all, or an unknown one; -ENOMEM
+ *              scope; -EINVAL there is no case at all, an unknown one, or one without an element; -ENOMEM;
+ *              -EDEADLK the only case is a receive, and see cc_channel_close_with()
  *   Call from  fiber or thread           Blocks: the caller only */
 CC_API int cc_select_cases(const cc_case *cases, size_t count, int order);
 
 CC_END_DECLS
+
+/* For ever at most. */
+static inline int64_t cc_priv_ms_as_ns(int64_t ms) {
+    return ms > INT64_MAX / 1000000 ? INT64_MAX : ms < 0 ? 0 : ms * 1000000;
+}
 
 /* NOLINTBEGIN(bugprone-macro-parentheses): lists of cases stand where no parentheses may */
 
@@ -110,7 +116,7 @@ template <class... C> int select(int order, const C &...c) {
 
 #define CC_RECV(c, ptr) CC_PRIV_CASE(CC_OP_RECV, (c).ch, CC_PRIV_SAME((c).type, (ptr)), 0)
 #define CC_CLOSED(c) CC_PRIV_CASE(CC_OP_CLOSED, (c).ch, NULL, 0)
-#define CC_AFTER_MS(ms) CC_PRIV_CASE(CC_OP_AFTER, NULL, NULL, (int64_t)(ms)*1000000)
+#define CC_AFTER_MS(ms) CC_PRIV_CASE(CC_OP_AFTER, NULL, NULL, cc_priv_ms_as_ns(ms))
 #define CC_DEFAULT CC_PRIV_CASE(CC_OP_DEFAULT, NULL, NULL, 0)
 /* A task has ended, or its handle is stale; joining it does not wait then. */
 #define CC_DONE(t) CC_PRIV_CASE_(CC_OP_DONE, NULL, NULL, 0, t)
@@ -168,7 +174,7 @@ static inline int cc_priv_select_hit(cc_priv_select *s) {
 #define CC_ON_RECV(c, ptr) CC_PRIV_ON(CC_OP_RECV, (c).ch, CC_PRIV_SAME((c).type, (ptr)), 0)
 #define CC_ON_SEND(c, ptr) CC_PRIV_ON(CC_OP_SEND, (c).ch, CC_PRIV_SAME((c).type, (ptr)), 0)
 #define CC_ON_CLOSED(c) CC_PRIV_ON(CC_OP_CLOSED, (c).ch, NULL, 0)
-#define CC_ON_AFTER_MS(ms) CC_PRIV_ON(CC_OP_AFTER, NULL, NULL, (int64_t)(ms)*1000000)
+#define CC_ON_AFTER_MS(ms) CC_PRIV_ON(CC_OP_AFTER, NULL, NULL, cc_priv_ms_as_ns(ms))
 #define CC_ON_DEFAULT CC_PRIV_ON(CC_OP_DEFAULT, NULL, NULL, 0)
 #define CC_ON_DONE(t) if (cc_s.pass == 1 ? cc_priv_select_add_task(&cc_s, t) : cc_priv_select_hit(&cc_s))
 #define CC_ON_READABLE(fd) CC_PRIV_ON(CC_OP_READABLE, NULL, NULL, fd)

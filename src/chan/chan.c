@@ -5,13 +5,11 @@
  * if that does not do either, a node on the list and a wait. There is one such path for each direction, whoever calls:
  * fiber or thread, with or without a deadline, to try or to wait; select.c has the same for several channels at once.
  *
- * Rejected: a count of senders under way, for close to wait for (the tail word tells it); waking a waiter to try again
+ * Rejected: a count of senders under way, for close to wait for (it takes their lock); waking a waiter to try again
  * (what it was woken for may be gone: values are handed over); one lock for every operation (senders and receivers
  * would take its line from each other each time).
  *
- * Prev: chan/ring.h  Next: chan/select.c */
-#include <ccrt/scope.h>
-
+ * Prev: chan/ring.h  Next: chan/closer.c */
 #include "chan.h"
 
 #include "../base/assert.h"
@@ -87,8 +85,7 @@ int cc_channel_create(cc_chan **out, size_t elem_bytes, size_t capacity) {
     return cc_channel_create_with(out, elem_bytes, &(cc_chan_attr){.capacity = capacity});
 }
 
-/* It was destroyed, or never was a channel. */
-static CC__COLD CC__NORETURN void chan_is_dead(const cc_chan *c) {
+CC__COLD CC__NORETURN void cc__chan_is_dead(const cc_chan *c) {
     char line[120] = "a channel that was destroyed is used";
     struct cc__text text = cc__text_on(line, sizeof line - 1);
     if (c->alive == ~(uint32_t)CC__CHAN_ALIVE && c->name != NULL) {
@@ -98,10 +95,6 @@ static CC__COLD CC__NORETURN void chan_is_dead(const cc_chan *c) {
     }
     line[text.len < sizeof line ? text.len : sizeof line - 1] = text.len == 0 ? line[0] : 0;
     cc__fail("misuse", line, __FILE__, __LINE__);
-}
-
-static inline void check_alive(const cc_chan *c) {
-    if (CC__UNLIKELY(c->alive != CC__CHAN_ALIVE)) chan_is_dead(c);
 }
 
 /* In dev builds the last few that were destroyed are kept, so that using one is told by its name. */
@@ -119,7 +112,7 @@ static cc_chan *bury(cc_chan *c) {
 
 void cc_channel_destroy(cc_chan *c) {
     if (c == NULL) return;
-    check_alive(c);
+    cc__chan_check(c);
     struct cc__keeper *k = cc__keeper_here();
     cc__keep_lock(k, &c->rx, true); /* who sent, or closed, what its owner has seen, may have yet to give it up */
     cc__keep_lock(k, &c->put.guard, true);
@@ -238,78 +231,6 @@ static void heap_take(cc_chan *c, void *elem) {
     cc__store_relaxed(&c->heap_len, c->heap.count);
 }
 
-/* ---- closed by the end of a nursery ---- */
-
-static bool is_inside(const cc_chan *c, const struct cc__task *t) {
-    return t->nursery == c->closer || t == cc__nursery_owner(c->closer);
-}
-
-/* Whether it has no nursery open inside that one, where others could send. It waits, or is the caller. */
-static bool is_alone(const cc_chan *c, const struct cc__task *t) {
-    const cc_priv_scope *s = t->scope;
-    while (s != NULL && s->kind != CC__SCOPE_NURSERY) s = s->up;
-    return s == &c->closer->priv_scope;
-}
-
-/* Whether nobody inside the nursery that closes it is left who could send: its children wait here, and so does its
- * owner, or for them. `self` is about to. */
-static bool only_waits(const cc_chan *c, const struct cc__task *self) {
-    bool owner_waits;
-    size_t live = cc__nursery_live(c->closer, &owner_waits), children = 0;
-    const struct cc__task *owner = cc__nursery_owner(c->closer), *t = self;
-    for (const struct cc__node *at = c->rx.first == NULL ? NULL : &c->rx.first->node; t != NULL || at != NULL;
-         t = NULL) {
-        if (t == NULL) {
-            t = CC__CONTAINER_OF(at, struct cc__wait, node)->task;
-            at = at->next;
-        }
-        if (!is_inside(c, t) || !is_alone(c, t)) continue;
-        owner_waits = owner_waits || t == owner;
-        children += t != owner;
-    }
-    return owner_waits && children == live;
-}
-
-/* Of the hook: those inside that wait to receive, if nobody is left to send. */
-static void chan_all_wait(struct cc__nursery_hook *h, struct cc__claims *over) {
-    cc_chan *c = CC__CONTAINER_OF(h, cc_chan, hook);
-    cc__chan_lock(c);
-    if (c->rx.first != NULL && only_waits(c, NULL)) {
-        for (struct cc__wait *w = c->rx.first, *next; w != NULL; w = next) {
-            next = cc__wait_of(w->node.next);
-            if (!is_inside(c, w->task)) continue;
-            cc__waitlist_remove(&c->rx, w);
-            if (!cc__wait_claim(w)) continue;
-            w->tag = (uint32_t)-EDEADLK;
-            cc__claims_add(over, w, CC__CLOSED);
-        }
-        cc__chan_note(&c->rx);
-    }
-    cc__chan_unlock(c);
-}
-
-static void chan_at_end(struct cc__nursery_hook *h) {
-    cc_chan *c = CC__CONTAINER_OF(h, cc_chan, hook);
-    cc__chan_lock(c);
-    c->closer = NULL;
-    cc__chan_unlock(c);
-    cc_channel_close(c);
-}
-
-int cc_channel_close_with(cc_chan *c, struct cc_nursery *n) {
-    if (c == NULL || n == NULL) return -EINVAL;
-    check_alive(c);
-    cc__chan_lock(c);
-    bool free_yet = c->closer == NULL;
-    if (free_yet) {
-        c->closer = n;
-        c->hook = (struct cc__nursery_hook){.at_end = chan_at_end, .all_wait = chan_all_wait};
-    }
-    cc__chan_unlock(c);
-    if (free_yet) cc__nursery_add_hook(n, &c->hook);
-    return free_yet ? 0 : -EBUSY;
-}
-
 /* ---- one attempt, with the lock ---- */
 
 bool cc__chan_ended_locked(const cc_chan *c) {
@@ -406,14 +327,14 @@ static inline __attribute__((always_inline)) int chan_slow(cc_chan *c, enum dire
         struct cc__wait w;
         cc__wait_begin(&w, self, CC__BY_CANCEL, c, d == SEND ? "send" : "receive");
         w.value = elem;
+        w.tag = cc__has_forks(self);
         struct cc__keeper *k = cc__keeper_here();
         cc__keep_lock(k, &c->rx, told);
         cc__chan_freeze(c);
         int rc = -EAGAIN;
         if (CC__UNLIKELY(!must_wait(c, d))) {
             rc = d == SEND ? cc__chan_send_locked(c, elem, &m) : cc__chan_recv_locked(c, elem, &m);
-            if (c->closer != NULL && rc == -EAGAIN && d == RECV && is_inside(c, self) && only_waits(c, self))
-                rc = -EDEADLK;
+            if (c->closer != NULL && rc == -EAGAIN && d == RECV && cc__chan_waits_for_itself(c, &w)) rc = -EDEADLK;
             if (rc != -EAGAIN) return chan_through(c, d, rc, &m);
         }
         struct cc__waitlist *list = d == SEND ? &c->tx : &c->rx;
@@ -495,20 +416,20 @@ static CC__NOINLINE int recv_ring(cc_chan *c, void *elem) {
 }
 
 int cc_channel_send(cc_chan *c, const void *elem) {
-    if (CC__UNLIKELY(c == NULL)) return -EINVAL;
-    check_alive(c);
+    if (CC__UNLIKELY(c == NULL || elem == NULL)) return -EINVAL;
+    cc__chan_check(c);
     return cc__load_relaxed(&c->put.frozen) != 0 ? send_slow(c, elem) : send_ring(c, elem);
 }
 
 int cc_channel_recv(cc_chan *c, void *elem) {
-    if (CC__UNLIKELY(c == NULL)) return -EINVAL;
-    check_alive(c);
+    if (CC__UNLIKELY(c == NULL || elem == NULL)) return -EINVAL;
+    cc__chan_check(c);
     return cc__load_relaxed(&c->taken.frozen) != 0 ? recv_slow(c, elem) : recv_ring(c, elem);
 }
 
 int cc_channel_try_send(cc_chan *c, const void *elem) {
-    if (c == NULL) return -EINVAL;
-    check_alive(c);
+    if (c == NULL || elem == NULL) return -EINVAL;
+    cc__chan_check(c);
     enum cc__ring how = cc__ring_put(c, elem);
     if (how == CC__RING_DONE) return 0;
     if (how == CC__RING_WAIT && c->overflow == CC_OVERFLOW_BLOCK) return -EAGAIN;
@@ -516,8 +437,8 @@ int cc_channel_try_send(cc_chan *c, const void *elem) {
 }
 
 int cc_channel_try_recv(cc_chan *c, void *elem) {
-    if (c == NULL) return -EINVAL;
-    check_alive(c);
+    if (c == NULL || elem == NULL) return -EINVAL;
+    cc__chan_check(c);
     enum cc__ring how = cc__ring_take(c, elem);
     if (how == CC__RING_DONE) return 0;
     return how == CC__RING_WAIT ? -EAGAIN : try_slow(c, RECV, elem);
@@ -525,15 +446,20 @@ int cc_channel_try_recv(cc_chan *c, void *elem) {
 
 /* ---- close ---- */
 
+/* What calls return from now on. -EAGAIN would say that they wait. */
+static int close_code(int code) {
+    return code < 0 && code != -EAGAIN ? code : -EPIPE;
+}
+
 static void chan_close(cc_chan *c, int tx_code, int rx_code) {
     if (c == NULL) return;
-    check_alive(c);
+    cc__chan_check(c);
     struct cc__claims claims = {0};
     if (CC__TRACING(CC__LOG_CHAN_MORE)) cc__event_chan("closes", c, c->name, NULL);
     cc__chan_lock(c);
     if (cc__load_relaxed(&c->closed) == 0) {
-        c->tx_code = tx_code < 0 ? tx_code : -EPIPE;
-        c->rx_code = rx_code < 0 ? rx_code : -EPIPE;
+        c->tx_code = close_code(tx_code);
+        c->rx_code = close_code(rx_code);
         cc__store_release(&c->closed, 1); /* [CH4] release: all that was accepted is counted */
         end_all(&claims, &c->tx, c->tx_code);
         end_all(&claims, &c->rx, c->rx_code); /* they wait where it is empty */

@@ -96,7 +96,7 @@ struct cc__meet {
     struct cc__claims ends; /* who waits for the end, and this is it */
 };
 
-/* ---- chan.c, for select.c ---- */
+/* ---- chan.c, for the others ---- */
 
 void cc__chan_lock(cc_chan *c); /* and freeze it */
 void cc__chan_unlock(cc_chan *c);
@@ -108,6 +108,16 @@ void cc__chan_freeze(cc_chan *c);
 void cc__chan_thaw(cc_chan *c);                                              /* if nobody has waited for a while */
 void cc__chan_meet(struct cc__meet *m, size_t elem_bytes);                   /* without the lock, and the channel */
 void cc__chan_leave(cc_chan *c, struct cc__waitlist *l, struct cc__wait *w); /* takes and gives up the lock */
+CC__COLD CC__NORETURN void cc__chan_is_dead(const cc_chan *c); /* it was destroyed, or never was a channel: aborts */
+static inline void cc__chan_check(const cc_chan *c) {
+    if (CC__UNLIKELY(c->alive != CC__CHAN_ALIVE)) cc__chan_is_dead(c);
+}
+
+/* ---- closer.c ---- */
+
+/* With the lock: whether this receive, which is about to wait, could only be ended by the nursery's end that it keeps
+ * from coming. */
+bool cc__chan_waits_for_itself(const cc_chan *c, const struct cc__wait *w);
 
 /* The keeper of locks of the worker that runs here, or NULL. */
 static inline struct cc__keeper *cc__keeper_here(void) {

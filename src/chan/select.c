@@ -14,7 +14,7 @@
  * Rejected: registering with one lock at a time (a select that meets another one must then claim both, in an order, and
  * give up and try again); waking a select to try its cases again (another may have been quicker, time and again).
  *
- * Prev: chan/chan.c  Next: chan/poll.c */
+ * Prev: chan/closer.c  Next: chan/poll.c */
 #include <ccrt/select.h>
 
 #include "../base/assert.h"
@@ -105,7 +105,10 @@ static inline int read_cases(struct select *s) {
     s->after = s->fallback = -1;
     s->deadline_ns = CC__NEVER;
     for (const cc_case *c = s->cases, *end = c + s->count; c < end; c++) {
-        if (CC__LIKELY(c->op == CC_OP_RECV || c->op == CC_OP_SEND)) continue;
+        if (CC__LIKELY(c->op == CC_OP_RECV || c->op == CC_OP_SEND)) {
+            if (CC__UNLIKELY(c->elem == NULL && c->chan != NULL)) return -EINVAL;
+            continue;
+        }
         if (c->op < CC_OP_NONE || c->op > CC_OP_WRITABLE) return -EINVAL;
         if (c->op == CC_OP_DEFAULT && s->fallback < 0) s->fallback = (int)(c - s->cases);
         if (c->op == CC_OP_AFTER) read_after(s, c, &now);
@@ -114,11 +117,16 @@ static inline int read_cases(struct select *s) {
     return 0;
 }
 
-/* A channel is closed: the case that was made for that, or the code. */
+/* A channel is closed, and may be gone: the case that was made for that, or the code. */
 static int closed(const struct select *s, const cc_chan *c, int code) {
     for (unsigned i = 0; i < s->count; i++)
         if (s->cases[i].op == CC_OP_CLOSED && s->cases[i].chan == c) return (int)i;
     return code;
+}
+
+/* An attempt on a channel failed: it is closed, or there is no memory. */
+static int failed(const struct select *s, const cc_chan *c, int code) {
+    return cc_channel_is_closed(c) != 0 ? closed(s, c, code) : code;
 }
 
 /* ---- 1: without a lock ---- */
@@ -148,7 +156,7 @@ static inline int attempt(const struct select *s, unsigned i) {
     default: break;
     }
     if (CC__LIKELY(rc == -EAGAIN)) return rc;
-    return rc == 0 ? (int)i : rc == -ENOMEM ? rc : closed(s, c->chan, rc);
+    return rc == 0 ? (int)i : failed(s, c->chan, rc);
 }
 
 /* A channel that is closed is told only if nothing can happen. */
@@ -240,7 +248,7 @@ static inline int attempt_locked(const struct select *s, unsigned i, struct cc__
         break;
     }
     if (rc == 0) return (int)i;
-    return rc == -EAGAIN || rc == -ENOMEM ? rc : closed(s, c->chan, rc);
+    return rc == -EAGAIN ? rc : failed(s, c->chan, rc);
 }
 
 /* Most are: a receive where nothing is. An open channel is still to be frozen. */
@@ -381,12 +389,18 @@ static int select_few(struct select *s, struct cc__task *self) {
     return select_wait(s, self);
 }
 
+/* A send or receive, and nothing else: 0 is its index, too. */
+static int select_one(const cc_case *c) {
+    return c->op == CC_OP_RECV ? cc_channel_recv(c->chan, c->elem) : cc_channel_send(c->chan, c->elem);
+}
+
 int cc_select_cases(const cc_case *cases, size_t count, int order) {
     if (cases == NULL || count == 0 || count > INT32_MAX) return -EINVAL;
     struct select s = {.cases = cases, .count = (unsigned)count};
     int rc = read_cases(&s);
     if (rc != 0) return rc;
     if (order != CC_SELECT_IN_ORDER && count > 1) s.first = cc__choice_case(cc__worker_current(), s.count);
+    if (count == 1 && on_channel(cases) && cases->op != CC_OP_CLOSED) return select_one(cases);
     rc = attempt_all(&s);
     if (rc != -EAGAIN) {
         cc__run_completed();

@@ -153,6 +153,12 @@ static inline struct cc__task *cc__self_here(void) {
     return cc__self();
 }
 
+/* Whether it, which runs here, has forks that it has not joined. */
+static inline bool cc__has_forks(const struct cc__task *self) {
+    struct cc__worker *w = cc__worker_current();
+    return (w != NULL && cc__forks_own_any(&w->forks)) || (self->fiber != NULL && self->fiber->forks != NULL);
+}
+
 /* 0, or the negative code that a nursery is cancelled with. */
 static inline int cc__nursery_cancelled(const cc_nursery *n) {
     return cc__load_acquire((const _Atomic int *)(const void *)&n->priv_cancelled); /* [CN2] */

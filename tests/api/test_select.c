@@ -46,6 +46,8 @@ static void nothing_to_select(void **state) {
     assert_int_equal(cc_select_cases(&unknown, 0, CC_SELECT_FAIR), -EINVAL);
     assert_int_equal(cc_select_cases(&unknown, 1, CC_SELECT_FAIR), -EINVAL);
     assert_int_equal(cc_select(CC_AFTER_MS(-5)), 0);
+    assert_int_equal(cc_select(CC_AFTER_MS(INT64_MAX), CC_AFTER_MS(INT64_MIN)), 1);
+    CC_DEADLINE_MS(1) assert_int_equal(cc_select(CC_AFTER_MS(INT64_MAX)), -ETIMEDOUT);
     assert_int_equal(cc_select(CC_AFTER_MS(50), CC_AFTER_MS(1)), 1);
 }
 
