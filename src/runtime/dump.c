@@ -159,6 +159,7 @@ static uint64_t hash_of(const struct cc__report *r) {
     hash = mix(hash, r->doing == CC__RUNS ? r->worker : 0);
     hash = mix(hash, (uintptr_t)r->runtime);
     if (r->site == NULL) hash = mix(hash, r->function);
+    hash = mix(hash, (uint64_t)r->chan.notified);
     for (const char *c = r->reason; *c != 0; c++) hash = mix(hash, (unsigned char)*c);
     for (const char *c = r->name; *c != 0; c++) hash = mix(hash, (unsigned char)*c);
     for (unsigned i = 0; i < r->depth; i++) hash = mix(hash, r->pc[i]);
@@ -168,7 +169,7 @@ static uint64_t hash_of(const struct cc__report *r) {
 static bool alike(const struct cc__report *a, const struct cc__report *b) {
     return strcmp(a->name, b->name) == 0 && a->doing == b->doing && a->worker == b->worker &&
            a->runtime == b->runtime && a->site == b->site && a->function == b->function &&
-           strcmp(a->reason, b->reason) == 0 && a->depth == b->depth &&
+           strcmp(a->reason, b->reason) == 0 && a->chan.notified == b->chan.notified && a->depth == b->depth &&
            memcmp(a->pc, b->pc, a->depth * sizeof a->pc[0]) == 0;
 }
 

@@ -6,6 +6,8 @@
  *   3. its control word again: the same, so it was parked all the time, or parked again: then the copies may be of two
  *      waits. A node is only believed if it says that it is of this task's present wait.
  *
+ * One that was woken and has not run yet is looked at in the same way: what it waited for, and why that is over.
+ *
  * Records are never unmapped and may be read at any time. All else may be gone by now, and is copied by the kernel,
  * which does not fault: fibers, stacks, names, sites, runtimes. No lock is taken, so nobody is held up, and a task that
  * was stopped in the middle of something does not stop the report.
@@ -14,6 +16,7 @@
 #include "report.h"
 
 #include "../base/assert.h"
+#include "../chan/chan.h"
 #include "../fiber/backtrace.h"
 #include "../plat/clock.h"
 #include "../plat/peek.h"
@@ -138,6 +141,29 @@ static void take_object(const struct cc__task *t, struct cc__report *out) {
     memcpy(out->object_name, other.name, sizeof other.name);
 }
 
+/* Why a wait on a channel is over; or that it is not. */
+static int notified(enum cc__outcome outcome, bool parked) {
+    switch (outcome) {
+    case CC__MATCHED: return CC_CHAN_NOTIFY_DATA;
+    case CC__CLOSED: return CC_CHAN_NOTIFY_CLOSE;
+    case CC__TIMED_OUT:
+    case CC__CANCELLED: return CC_CHAN_NOTIFY_CANCEL;
+    case CC__PENDING: break;
+    }
+    return parked ? CC_CHAN_NOTIFY_NONE : CC_CHAN_NOTIFY_SIGNAL;
+}
+
+/* A channel that it waits on, unless that is gone. */
+static void take_chan(const cc_chan *c, struct cc__report *out) {
+    cc_chan copy;
+    if (c == NULL || !cc__peek((void *)&copy, c, sizeof copy) || copy.alive != CC__CHAN_ALIVE) return;
+    out->chan.looked = true;
+    out->chan.closed = cc_channel_is_closed(&copy) != 0;
+    out->chan.len = cc_channel_len(&copy);
+    out->chan.cap = cc_channel_cap(&copy);
+    if (copy.name != NULL) cc__peek_text(out->object_name, sizeof out->object_name, copy.name);
+}
+
 static void take_wait(struct cc__task *t, const struct cc__fiber *fiber, struct cc__report *out) {
     struct cc__wait wait;
     out->since_ns = fiber->since_ns;
@@ -149,6 +175,14 @@ static void take_wait(struct cc__task *t, const struct cc__fiber *fiber, struct 
         memcpy(out->reason, reason_text(wait.reason), sizeof out->reason - 1);
         out->object = (uintptr_t)wait.object;
         if (strcmp(out->reason, "join") == 0) take_object(wait.object, out);
+        bool select = strcmp(out->reason, "select") == 0;
+        out->chan.is = select || strcmp(out->reason, "send") == 0 || strcmp(out->reason, "receive") == 0;
+        if (!out->chan.is) return;
+        out->chan.notified = notified(cc__outcome_of(t), out->doing != CC__READY);
+        if (select)
+            out->object = 0; /* of one case, which says little */
+        else
+            take_chan(wait.object, out);
     }
 }
 
@@ -171,6 +205,17 @@ static void take_parked(struct cc__task *t, const struct cc__task *copy, bool st
     if (stack && !thread) out->depth = (unsigned)cc__backtrace(&fiber, out->pc, CC__REPORT_FRAMES);
 }
 
+/* One that is ready: if it is so because a wait on a channel is over, which, and why. One that has yielded since has
+ * left the frame of that node: it lies below its stack. */
+static void take_woken(struct cc__task *t, const struct cc__task *copy, struct cc__report *out) {
+    struct cc__fiber fiber;
+    if (copy->fiber == NULL || !cc__peek((void *)&fiber, copy->fiber, sizeof fiber)) return;
+    if (fiber.waits_for < (uintptr_t)fiber.ctx.sp) return;
+    take_wait(t, &fiber, out);
+    out->since_ns = 0; /* that is of the wait */
+    if (!out->chan.is) out->reason[0] = 0;
+}
+
 /* 1 to 3. False: it changed meanwhile, to *now. */
 static bool take(struct cc__task *t, uint64_t *now, bool stack, struct cc__report *out) {
     struct cc__task copy;
@@ -188,6 +233,7 @@ static bool take(struct cc__task *t, uint64_t *now, bool stack, struct cc__repor
         take_parked(t, &copy, stack, out);
     else
         take_running(t, out);
+    if (out->doing == CC__READY) take_woken(t, &copy, out);
     *now = cc__load_acquire(&t->control); /* [TS3] as below */
     return *now == before;
 }
@@ -206,6 +252,7 @@ bool cc__report_take(struct cc__task *t, bool stack, struct cc__report *out) {
     if (!shown(now)) return false;
     out->doing = CC__READY; /* it wakes and waits all the time */
     out->reason[0] = 0;
+    out->chan.is = false;
     out->depth = 0;
     out->since_ns = 0;
     return true;
@@ -225,6 +272,31 @@ void cc__report_name(struct cc__text *text, const struct cc__report *r) {
     }
 }
 
+static void object_name(struct cc__text *text, const struct cc__report *r) {
+    if (r->object_name[0] == 0) return;
+    cc__text_str(text, " \"");
+    cc__text_str(text, r->object_name);
+    cc__text_str(text, "\"");
+}
+
+/* ` on channel "orders" 0x5581, 3 of 16 in it, closed` */
+static void object_chan(struct cc__text *text, const struct cc__report *r) {
+    cc__text_str(text, " on channel");
+    object_name(text, r);
+    cc__text_str(text, " ");
+    cc__text_hex(text, r->object);
+    if (r->chan.len > 0 || r->chan.cap > 0) {
+        cc__text_str(text, ", ");
+        cc__text_dec(text, r->chan.len);
+        if (r->chan.cap != SIZE_MAX) {
+            cc__text_str(text, " of ");
+            cc__text_dec(text, r->chan.cap);
+        }
+        cc__text_str(text, " in it");
+    }
+    if (r->chan.closed) cc__text_str(text, ", closed");
+}
+
 void cc__report_wait(struct cc__text *text, const struct cc__report *r, bool object) {
     if (r->reason[0] == 0) return;
     cc__text_str(text, " (");
@@ -232,14 +304,16 @@ void cc__report_wait(struct cc__text *text, const struct cc__report *r, bool obj
     if (object && r->object_serial != 0) {
         cc__text_str(text, " of task ");
         cc__text_dec(text, r->object_serial);
-        if (r->object_name[0] != 0) {
-            cc__text_str(text, " \"");
-            cc__text_str(text, r->object_name);
-            cc__text_str(text, "\"");
-        }
+        object_name(text, r);
+    } else if (object && r->chan.looked) {
+        object_chan(text, r);
     } else if (object && r->object != 0) {
         cc__text_str(text, " on ");
         cc__text_hex(text, r->object);
+    }
+    if (r->chan.is) {
+        cc__text_str(text, ", ");
+        cc__text_str(text, cc_chan_notify_name(r->chan.notified));
     }
     cc__text_str(text, ")");
 }

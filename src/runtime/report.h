@@ -27,7 +27,14 @@ struct cc__report {
     char reason[24];        /* what it waits for; or empty */
     uintptr_t object;       /* on what */
     uint32_t object_serial; /* if that is a task: its number and name */
-    char object_name[48];
+    char object_name[48];   /* of the task, or the channel */
+    struct {
+        bool is;         /* what it waits on is a channel, or several: a select */
+        bool looked;     /* at the channel: the rest is known */
+        bool closed;     /* of it */
+        int notified;    /* CC_CHAN_NOTIFY_*: why the wait is over */
+        size_t len, cap; /* of it; cap SIZE_MAX: unbounded */
+    } chan;
     unsigned depth;
     uintptr_t pc[CC__REPORT_FRAMES]; /* where it waits */
 };

@@ -65,6 +65,10 @@ bool cc__wait_is_of(const struct cc__wait *copy, struct cc__task *t) {
     return copy->task == t && copy->epoch == cc__load_relaxed(&t->outcome) >> CC__OUTCOME_BITS;
 }
 
+enum cc__outcome cc__outcome_of(struct cc__task *t) {
+    return (enum cc__outcome)(cc__load_relaxed(&t->outcome) & CC__OUTCOME_MASK);
+}
+
 /* From pending, of any kind, to an outcome. */
 static bool decide(struct cc__task *t, uint64_t now, enum cc__outcome outcome) {
     uint64_t decided = now | (uint64_t)outcome; /* pending is 0 */

@@ -99,6 +99,8 @@ CC__HOT bool cc__wait_contested(const struct cc__wait *w);
 bool cc__wait_may_be_cancelled(const struct cc__wait *w);
 /* For reports: whether a node, or the copy of what may have been one, is of the wait that t is in. */
 bool cc__wait_is_of(const struct cc__wait *copy, struct cc__task *t);
+/* For reports: how its present wait was decided, or CC__PENDING. */
+enum cc__outcome cc__outcome_of(struct cc__task *t);
 /* How it was decided, or CC__PENDING. */
 CC__HOT enum cc__outcome cc__wait_outcome(const struct cc__wait *w);
 /* Decide somebody's wait. True: it was this call that did; the caller unparks the task. */

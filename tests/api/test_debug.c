@@ -182,6 +182,81 @@ static void every_way_to_wait(void **state) {
     cc_task_detach(n);
 }
 
+/* ---- channels: which, what is in it, and why a wait there is over ---- */
+
+typedef CC_CHAN(int) int_chan;
+
+CC_TASK(receives, (int_chan, c)) {
+    int v;
+    return cc_recv(c, &v) < 0 ? 0 : 1;
+}
+CC_TASK(sends, (int_chan, c)) {
+    return cc_send(c, 1) < 0 ? 0 : 1;
+}
+CC_TASK(selects, (int_chan, c), (int_chan, d)) {
+    int v;
+    return cc_select(CC_RECV(c, &v), CC_RECV(d, &v)) < 0 ? 0 : 1;
+}
+
+/* On one worker, which this task keeps: whoever it wakes is ready, and does not run meanwhile. */
+static void *ends_waits(void *arg) {
+    static char e[8192];
+    int_chan full, empty, third;
+    int v;
+    bool same_stack = !TEST_ASAN; /* whose frames may be elsewhere */
+    assert_int_equal(cc_chan_create_with(full, &((cc_chan_attr){.capacity = 2, .name = "orders"})), 0);
+    assert_int_equal(cc_chan_create_with(empty, &((cc_chan_attr){.unbounded = 1})), 0);
+    assert_int_equal(cc_chan_create(third, 0), 0);
+    cc_send(full, 7);
+    cc_send(full, 8);
+    CC_NURSERY(n) {
+        cc_spawn(n, sends, full);
+        cc_spawn(n, receives, empty);
+        cc_spawn(n, selects, empty, third);
+        await_entry("\"selects\"", " waits (select, NONE)", e, sizeof e);
+        await_entry("\"receives\"", " waits (receive on channel 0x", e, sizeof e);
+        has(e, ", 0 in it, NONE)");
+        await_entry("\"sends\"", " waits (send on channel \"orders\" 0x", e, sizeof e);
+        has(e, ", 2 of 2 in it, NONE)");
+        cc_recv(full, &v);
+        cc_chan_close(empty);
+        if (same_stack) {
+            assert_non_null(entry(take_report(), "\"sends\"", e, sizeof e));
+            has(e, " is ready (send on channel \"orders\" 0x");
+            has(e, ", DATA)");
+            assert_non_null(entry(take_report(), "\"receives\"", e, sizeof e));
+            has(e, ", 0 in it, closed, CLOSE)");
+            assert_non_null(entry(take_report(), "\"selects\"", e, sizeof e));
+            has(e, " is ready (select, CLOSE)");
+        }
+    }
+    CC_NURSERY(n) {
+        cc_spawn(n, receives, third);
+        await_entry("\"receives\"", " waits (receive on channel 0x", e, sizeof e);
+        has(e, ", NONE)");
+        cc_nursery_cancel(n); /* its waiter finds that out by itself, when it runs */
+        if (same_stack) {
+            assert_non_null(entry(take_report(), "\"receives\"", e, sizeof e));
+            has(e, " is ready (receive on channel 0x");
+            has(e, ", SIGNAL)");
+        }
+    }
+    cc_chan_destroy(full);
+    cc_chan_destroy(empty);
+    cc_chan_destroy(third);
+    return arg;
+}
+
+static void channels_that_are_waited_on(void **state) {
+    (void)state;
+    cc_task t;
+    cc_runtime *rt;
+    assert_int_equal(cc_runtime_create(&rt, &(cc_runtime_attr){.workers = 1, .no_monitor = 1}), 0);
+    assert_int_equal(cc_runtime_spawn(rt, &t, NULL, ends_waits, NULL), 0);
+    assert_int_equal(cc_task_join(t, NULL), 0);
+    cc_runtime_destroy(rt);
+}
+
 /* A thread that waits is shown, too; here it is the one that is asked from. */
 static void *dumps(void *arg) {
     char *e = arg;
@@ -352,5 +427,6 @@ static void signals_are_asked_for(void **state) {
 
 TEST_MAIN(cmocka_unit_test(quit_has_it_written), cmocka_unit_test(the_programs_handler_stays),
           cmocka_unit_test(signals_are_asked_for), cmocka_unit_test(every_way_to_wait),
-          cmocka_unit_test(threads_that_wait), cmocka_unit_test(alike_are_put_together),
-          cmocka_unit_test(reports_are_bounded), cmocka_unit_test(streams_without_a_descriptor))
+          cmocka_unit_test(channels_that_are_waited_on), cmocka_unit_test(threads_that_wait),
+          cmocka_unit_test(alike_are_put_together), cmocka_unit_test(reports_are_bounded),
+          cmocka_unit_test(streams_without_a_descriptor))
