@@ -22,9 +22,9 @@
  *      with the lock
  *
  * R against P. What arrived before R2 is seen by it; what arrives later is an event that comes after R1: P3 sets what
- * R1 cleared. If P3 is before R4, R4 sees it; else P3 finds the node. The kernel's own locks put R1 before P3: the
- * attempt that found nothing was over before what it did not find arrived. [FD1] is for what the waker of a wait has
- * written.
+ * R1 cleared. (Bits that P3 finds set it leaves alone: an R1 that clears them comes after that look, and tries then.)
+ * If P3 is before R4, R4 sees it; else P3 finds the node. The kernel's own locks put R1 before P3: the attempt that
+ * found nothing was over before what it did not find arrived. [FD1] is for what the waker of a wait has written.
  *
  * R against R. Who comes between another's R1 and the end of its R2 finds it drained, and waits; if it is not, the
  * other wakes it, and it wakes the next in turn. So what is left when a call has taken its share is never left to
@@ -47,11 +47,9 @@
  * Rejected: a list of waiters for each reactor (closing has to find them all); one-shot events (another system call for
  * each wait); waking one of several waiters (it may not need all there is; then it would have to pass it on).
  *
- * Prev: driver/fd.h  Next: driver/files.h */
-#include "fd.h"
+ * Prev: driver/fd_hot.h  Next: driver/files.h */
+#include "fd_hot.h"
 
-#include "../base/assert.h"
-#include "../plat/poll.h"
 #include "../plat/thread.h"
 #include "../plat/vm.h"
 
@@ -59,41 +57,32 @@
 
 /* ---- the table ---- */
 
-enum { CHUNK_BITS = 12, CHUNK = 1 << CHUNK_BITS, CHUNKS = CC__FD_NUMBERS >> CHUNK_BITS };
+enum { CHUNK = CC__FD_CHUNK, CHUNKS = CC__COUNT_OF(cc__fd_chunks) };
 
-/* Chunks of entries, zeroed by the kernel and touched when needed.  W: with the lock.  R: any.  [FD2] */
-static struct cc__fd *_Atomic chunks[CHUNKS];
+struct cc__fd *_Atomic cc__fd_chunks[CHUNKS];
 static cc__lock chunks_lock = CC__LOCK_INIT;
 
 static CC__COLD struct cc__fd *make_chunk(size_t i) {
     void *made = NULL;
     cc__lock_take(&chunks_lock);
-    struct cc__fd *chunk = cc__load_relaxed(&chunks[i]);
+    struct cc__fd *chunk = cc__load_relaxed(&cc__fd_chunks[i]);
     if (chunk == NULL && cc__vm_map(&made, CHUNK * sizeof *chunk) == 0) {
         chunk = made;
-        cc__store_release(&chunks[i], chunk); /* [FD2] release: it is zeroed */
+        cc__store_release(&cc__fd_chunks[i], chunk); /* [FD2] release: it is zeroed */
     }
     cc__lock_drop(&chunks_lock);
     return chunk;
 }
 
-struct cc__fd *cc__fd_known(int fd) {
-    CC_ASSERT(fd >= 0);
+struct cc__fd *cc__fd_make(int fd) {
     if (!cc__fd_possible(fd)) return NULL;
-    struct cc__fd *chunk = cc__load_acquire(&chunks[fd >> CHUNK_BITS]); /* [FD2] acquire */
-    return chunk == NULL ? NULL : &chunk[fd % CHUNK];
-}
-
-struct cc__fd *cc__fd_get(int fd) {
-    struct cc__fd *e = cc__fd_known(fd);
-    if (CC__LIKELY(e != NULL) || !cc__fd_possible(fd)) return e;
-    struct cc__fd *chunk = make_chunk((size_t)fd >> CHUNK_BITS);
+    struct cc__fd *chunk = make_chunk((size_t)fd >> CC__FD_CHUNK_BITS);
     return chunk == NULL ? NULL : &chunk[fd % CHUNK];
 }
 
 void cc__fd_each(void (*fn)(struct cc__fd *e, void *arg), void *arg) {
     for (size_t i = 0; i < CHUNKS; i++) {
-        struct cc__fd *chunk = cc__load_acquire(&chunks[i]); /* [FD2] acquire */
+        struct cc__fd *chunk = cc__load_acquire(&cc__fd_chunks[i]); /* [FD2] acquire */
         for (size_t k = 0; chunk != NULL && k < CHUNK; k++)
             if (cc__fd_generation(&chunk[k]) != 0 || cc__fd_home(&chunk[k]) != 0) fn(&chunk[k], arg);
     }
@@ -101,39 +90,17 @@ void cc__fd_each(void (*fn)(struct cc__fd *e, void *arg), void *arg) {
 
 /* ---- users ---- */
 
-#define GENERATION (UINT64_C(1) << 32)
-
-static bool is_odd(uint64_t life) {
-    return (life & GENERATION) != 0;
-}
-
-int cc__fd_which(struct cc__fd *e, uint32_t *generation) {
+int cc__fd_which_slowly(struct cc__fd *e, uint32_t *generation) {
     for (;;) {
         uint64_t life = cc__load_acquire(&e->life); /* [FD3] acquire: the one before is closed */
         *generation = (uint32_t)(life >> 32);
-        if (CC__LIKELY(!is_odd(life))) return 0;
+        if (!cc__fd_is_odd(life)) return 0;
         if ((uint32_t)life != 0) return -EBADF;
         cc__thread_yield();
     }
 }
 
-bool cc__fd_hold(struct cc__fd *e, uint32_t generation) {
-    uint64_t life = cc__load_relaxed(&e->life);
-    while (CC__LIKELY((uint32_t)(life >> 32) == generation))
-        if (CC__LIKELY(cc__cas_weak_acq_rel(&e->life, &life, life + 1))) return true;
-    return false;
-}
-
-bool cc__fd_drop(struct cc__fd *e) {
-    uint64_t was = cc__sub_acq_rel(&e->life, 1); /* [FD3] release: what was done with it is before C2; acquire */
-    return CC__UNLIKELY(is_odd(was)) && (uint32_t)was == 1;
-}
-
 /* ---- waiters ---- */
-
-uint32_t cc__fd_take(struct cc__fd *e, enum cc__fd_way way) {
-    return cc__xchg_acq_rel(&e->ready[way], 0); /* R1. [FD1] acquire: what who polled wrote before is seen */
-}
 
 void cc__fd_put_back(struct cc__fd *e, enum cc__fd_way way, uint32_t bits, struct cc__claims *woken) {
     cc__waitlist_lock(&e->in);
@@ -146,24 +113,6 @@ void cc__fd_watched(struct cc__fd *e, uint32_t generation, uint32_t home) {
     cc__waitlist_lock(&e->in);
     if (cc__fd_generation(e) == generation) cc__store_relaxed(&e->out.mark, home);
     cc__waitlist_unlock(&e->in);
-}
-
-enum cc__fd_joined cc__fd_look_locked(const struct cc__fd *e, enum cc__fd_way way, uint32_t generation, uint32_t home) {
-    if (cc__fd_generation(e) != generation) return CC__FD_GONE;
-    if (cc__load_relaxed(&e->ready[way]) != 0 || cc__fd_home(e) != home) return CC__FD_LOOK;
-    return CC__FD_WAITS;
-}
-
-enum cc__fd_joined cc__fd_join(struct cc__fd *e, enum cc__fd_way way, struct cc__wait *w, struct cc__task *self,
-                               uint32_t generation, uint32_t home) {
-    cc__waitlist_lock(&e->in);
-    enum cc__fd_joined how = cc__fd_look_locked(e, way, generation, home);
-    if (how == CC__FD_WAITS) {
-        cc__wait_begin(w, self, CC__BY_CANCEL, e, way == CC__FD_IN ? "descriptor to read" : "descriptor to write");
-        cc__waitlist_append(cc__fd_list(e, way), w);
-    }
-    cc__waitlist_unlock(&e->in);
-    return how;
 }
 
 void cc__fd_leave(struct cc__fd *e, enum cc__fd_way way, struct cc__wait *w) {
@@ -186,25 +135,9 @@ bool cc__fd_any_waits(void) {
 
 /* ---- who wakes them ---- */
 
-/* With the lock. */
-static void tell(struct cc__fd *e, enum cc__fd_way way, uint32_t bits, struct cc__claims *woken) {
-    cc__or_acq_rel(&e->ready[way], bits); /* P3. [FD1] release */
-    cc__claims_all(woken, cc__fd_list(e, way), CC__MATCHED);
-}
-
-void cc__fd_event(struct cc__fd *e, uint32_t generation, unsigned bits, struct cc__claims *woken) {
-    uint32_t doubt = (bits & CC__POLL_DOUBT) != 0 ? CC__FD_DOUBT : 0;
-    cc__waitlist_lock(&e->in);
-    if (cc__fd_generation(e) == generation) {
-        if ((bits & CC__POLL_IN) != 0) tell(e, CC__FD_IN, CC__FD_READY | doubt, woken);
-        if ((bits & CC__POLL_OUT) != 0) tell(e, CC__FD_OUT, CC__FD_READY, woken);
-    }
-    cc__waitlist_unlock(&e->in);
-}
-
 /* With the lock: so many generations on, nothing is known of it, and nobody waits. Returns what was before. */
 static uint64_t begin_anew(struct cc__fd *e, unsigned generations, uint32_t nature, struct cc__claims *woken) {
-    uint64_t was = cc__add_acq_rel(&e->life, generations * GENERATION); /* C1. [FD3] acquire: what users did */
+    uint64_t was = cc__add_acq_rel(&e->life, generations * CC__FD_GENERATION); /* C1. [FD3] acquire: what users did */
     cc__store_relaxed(&e->in.mark, nature);
     cc__store_relaxed(&e->out.mark, 0);
     cc__store_relaxed(&e->ready[CC__FD_IN], CC__FD_READY);
@@ -232,7 +165,8 @@ int cc__fd_closing(struct cc__fd *e, struct cc__claims *woken) {
 
 void cc__fd_closed(struct cc__fd *e, uint32_t closing) {
     cc__waitlist_lock(&e->in);
-    if (cc__fd_generation(e) == closing) cc__add_acq_rel(&e->life, GENERATION); /* C3. [FD3] release: it is closed */
+    if (cc__fd_generation(e) == closing)
+        cc__add_acq_rel(&e->life, CC__FD_GENERATION); /* C3. [FD3] release: it is closed */
     cc__waitlist_unlock(&e->in);
 }
 

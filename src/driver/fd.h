@@ -2,7 +2,7 @@
 /* Descriptors: what is known of each, and who waits until it may be read or written. An entry a number, for the whole
  * process, that is never freed. See fd.c for the protocol.
  *
- * Prev: driver/timer.c  Next: driver/fd.c */
+ * Prev: driver/timer.c  Next: driver/fd_hot.h */
 #ifndef CC__DRIVER_FD_H
 #define CC__DRIVER_FD_H
 
@@ -33,9 +33,9 @@ static inline bool cc__fd_possible(int fd) {
 }
 
 /* The entry of a number that is not negative. NULL: no memory for it, or none is possible. */
-struct cc__fd *cc__fd_get(int fd);
+CC__HOT struct cc__fd *cc__fd_get(int fd);
 /* The same if it is there already. */
-struct cc__fd *cc__fd_known(int fd);
+CC__HOT struct cc__fd *cc__fd_known(int fd);
 
 static inline uint32_t cc__fd_nature(const struct cc__fd *e) {
     return cc__load_relaxed(&e->in.mark);
@@ -49,19 +49,19 @@ static inline uint32_t cc__fd_generation(const struct cc__fd *e) {
 
 /* Which descriptor it is now, for the calls below.
  *   Returns    0; -EBADF it is being closed */
-int cc__fd_which(struct cc__fd *e, uint32_t *generation);
+CC__HOT int cc__fd_which(struct cc__fd *e, uint32_t *generation);
 /* Use it: from now on until the drop its number stays its own, for who closes it leaves that to the last who uses it.
  * False: it is another one by now. */
-bool cc__fd_hold(struct cc__fd *e, uint32_t generation);
+CC__HOT bool cc__fd_hold(struct cc__fd *e, uint32_t generation);
 /* True: it is for the caller to close it, and to say so by cc__fd_closed(). */
-bool cc__fd_drop(struct cc__fd *e);
+CC__HOT bool cc__fd_drop(struct cc__fd *e);
 
 /* Whether trying makes sense: it is not known to be drained. */
 static inline bool cc__fd_may_try(const struct cc__fd *e, enum cc__fd_way way) {
     return (cc__fd_nature(e) & CC__FD_OURS) == 0 || cc__load_relaxed(&e->ready[way]) != 0;
 }
 /* Before an attempt: what arrives from here on is told anew. Returns what was known. */
-uint32_t cc__fd_take(struct cc__fd *e, enum cc__fd_way way);
+CC__HOT uint32_t cc__fd_take(struct cc__fd *e, enum cc__fd_way way);
 /* After it: there may be more, also for who began to wait meanwhile: one of them is claimed. */
 void cc__fd_put_back(struct cc__fd *e, enum cc__fd_way way, uint32_t bits, struct cc__claims *woken);
 
@@ -70,17 +70,18 @@ void cc__fd_watched(struct cc__fd *e, uint32_t generation, uint32_t home);
 /* Wait: begin a wait and put its node on the list, unless it is ready, or another descriptor by now.
  *   Returns    0 it waits; CC__FD_LOOK try again; CC__FD_GONE it was closed */
 enum cc__fd_joined { CC__FD_WAITS, CC__FD_LOOK, CC__FD_GONE };
-enum cc__fd_joined cc__fd_join(struct cc__fd *e, enum cc__fd_way way, struct cc__wait *w, struct cc__task *self,
-                               uint32_t generation, uint32_t home);
+CC__HOT enum cc__fd_joined cc__fd_join(struct cc__fd *e, enum cc__fd_way way, struct cc__wait *w, struct cc__task *self,
+                                       uint32_t generation, uint32_t home);
 /* For who has the lock already (a select): the same looks, without a node. */
-enum cc__fd_joined cc__fd_look_locked(const struct cc__fd *e, enum cc__fd_way way, uint32_t generation, uint32_t home);
+CC__HOT enum cc__fd_joined cc__fd_look_locked(const struct cc__fd *e, enum cc__fd_way way, uint32_t generation,
+                                              uint32_t home);
 void cc__fd_leave(struct cc__fd *e, enum cc__fd_way way, struct cc__wait *w);
 static inline struct cc__waitlist *cc__fd_list(struct cc__fd *e, enum cc__fd_way way) {
     return way == CC__FD_IN ? &e->in : &e->out;
 }
 
 /* An event said so, of that generation; bits: CC__POLL_*. Who waits for it is claimed. */
-void cc__fd_event(struct cc__fd *e, uint32_t generation, unsigned bits, struct cc__claims *woken);
+CC__HOT void cc__fd_event(struct cc__fd *e, uint32_t generation, unsigned bits, struct cc__claims *woken);
 /* A descriptor was made that has this number. Who still waits for the one before is told that it is closed. */
 void cc__fd_made(struct cc__fd *e, uint32_t nature, struct cc__claims *woken);
 /* Begin to close it: who waits for it is claimed.
@@ -91,5 +92,9 @@ void cc__fd_closed(struct cc__fd *e, uint32_t closing);
 void cc__fd_forget(struct cc__fd *e, uint32_t home, struct cc__claims *woken);
 bool cc__fd_any_waits(void); /* whether somebody waits for any of them */
 void cc__fd_each(void (*fn)(struct cc__fd *e, void *arg), void *arg);
+
+#if CC__INLINE_HOT
+#include "fd_hot.h"
+#endif
 
 #endif /* CC__DRIVER_FD_H */

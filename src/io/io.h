@@ -11,7 +11,10 @@
 #define CC__IO_IO_H
 
 #include "../plat/sock.h"
+#include "../sched/leave.h"
 #include "../sched/sched.h"
+
+#include <errno.h>
 
 /* A descriptor just made: ours from now on. Returns fd; on lack of memory it is closed, -ENOMEM. A negative fd is
  * returned as it is. */
@@ -26,17 +29,41 @@ struct cc__io_try {
     bool tried;
 };
 /* Begin; a negative errno, or 0. */
-int cc__io_begin(struct cc__io_try *t, int fd, enum cc__fd_way way);
+static inline int cc__io_begin(struct cc__io_try *t, int fd, enum cc__fd_way way) {
+    struct cc__fd *e = fd < 0 ? NULL : cc__fd_get(fd);
+    if (CC__UNLIKELY(e == NULL)) return cc__fd_possible(fd) ? -ENOMEM : -EBADF;
+    *t = (struct cc__io_try){.e = e, .fd = fd, .way = way};
+    return cc__fd_which(e, &t->generation);
+}
 /* Hold the descriptor, so that its number stays its own: 0, or -EBADF it was closed; and let go. */
-int cc__io_hold(struct cc__io_try *t);
-void cc__io_drop(struct cc__io_try *t);
+static inline int cc__io_hold(struct cc__io_try *t) {
+    return CC__LIKELY(cc__fd_hold(t->e, t->generation)) ? 0 : -EBADF;
+}
+static inline void cc__io_drop(struct cc__io_try *t) {
+    cc__fd_release(t->e, t->fd);
+}
 /* Begin and hold, for one call that does not wait. */
-int cc__io_use(struct cc__io_try *t, int fd);
+static inline int cc__io_use(struct cc__io_try *t, int fd) {
+    int rc = cc__io_begin(t, fd, CC__FD_IN);
+    return rc != 0 ? rc : cc__io_hold(t);
+}
 /* Whether to try now, as who reads does (R1 of driver/fd.c): 1 it is held; 0 there is nothing; -EBADF it was closed.
- * The other tries in any case. Then what came of it is to be told, which also lets go. */
-int cc__io_may_try(struct cc__io_try *t);
-int cc__io_try(struct cc__io_try *t);
-void cc__io_tried(struct cc__io_try *t, ssize_t rc, bool drained);
+ * The first tries in any case. Then what came of it is to be told, which also lets go. */
+static inline int cc__io_try(struct cc__io_try *t) {
+    if (CC__UNLIKELY(cc__io_hold(t) != 0)) return -EBADF;
+    t->was = cc__fd_take(t->e, t->way);
+    return 1;
+}
+static inline int cc__io_may_try(struct cc__io_try *t) {
+    return cc__fd_may_try(t->e, t->way) ? cc__io_try(t) : 0;
+}
+static inline void cc__io_tried(struct cc__io_try *t, ssize_t rc, bool drained) {
+    t->tried = true;
+    if (rc != -EAGAIN && (!drained || (t->was & CC__FD_DOUBT) != 0))
+        cc__fd_may_be_more(t->e, t->way, t->was | CC__FD_READY);
+    cc__io_drop(t);
+    if (rc != -EAGAIN) cc__run_completed();
+}
 /* It would wait: 0 try again; a negative errno. If that is -ECANCELED or -ETIMEDOUT and nothing was tried yet: 0,
  * once. */
 int cc__io_wait(struct cc__io_try *t);

@@ -21,45 +21,6 @@ enum { IOV_FEW = 8, IOV_MOST = 1024, COPY_BYTES = 65536 };
 
 /* ---- trying ---- */
 
-int cc__io_begin(struct cc__io_try *t, int fd, enum cc__fd_way way) {
-    struct cc__fd *e = fd < 0 ? NULL : cc__fd_get(fd);
-    if (CC__UNLIKELY(e == NULL)) return cc__fd_possible(fd) ? -ENOMEM : -EBADF;
-    *t = (struct cc__io_try){.e = e, .fd = fd, .way = way};
-    return cc__fd_which(e, &t->generation);
-}
-
-int cc__io_hold(struct cc__io_try *t) {
-    return CC__LIKELY(cc__fd_hold(t->e, t->generation)) ? 0 : -EBADF;
-}
-
-void cc__io_drop(struct cc__io_try *t) {
-    cc__fd_release(t->e, t->fd);
-}
-
-int cc__io_use(struct cc__io_try *t, int fd) {
-    int rc = cc__io_begin(t, fd, CC__FD_IN);
-    return rc != 0 ? rc : cc__io_hold(t);
-}
-
-int cc__io_try(struct cc__io_try *t) {
-    int rc = cc__io_hold(t);
-    if (CC__UNLIKELY(rc != 0)) return rc;
-    t->was = cc__fd_take(t->e, t->way);
-    return 1;
-}
-
-int cc__io_may_try(struct cc__io_try *t) {
-    return cc__fd_may_try(t->e, t->way) ? cc__io_try(t) : 0;
-}
-
-void cc__io_tried(struct cc__io_try *t, ssize_t rc, bool drained) {
-    t->tried = true;
-    if (rc != -EAGAIN && (!drained || (t->was & CC__FD_DOUBT) != 0))
-        cc__fd_may_be_more(t->e, t->way, t->was | CC__FD_READY);
-    cc__io_drop(t);
-    if (rc != -EAGAIN) cc__run_completed();
-}
-
 int cc__io_wait(struct cc__io_try *t) {
     int rc = cc__fd_wait(t->e, t->fd, t->way, t->generation);
     if ((rc == -ECANCELED || rc == -ETIMEDOUT) && !t->tried) {

@@ -5,7 +5,7 @@
  *
  * epoll_pwait2() takes nanoseconds; where the kernel has none (before 5.11) waits are rounded up to milliseconds.
  *
- * Prev: plat/signal.c  Next: plat/sock.c */
+ * Prev: plat/signal.c  Next: plat/syscall.h */
 #include "poll.h"
 
 #include "../base/atomic.h"

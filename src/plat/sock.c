@@ -1,33 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* Sockets; errno stays as the caller had it.
  *
- * What is read and written again and again is asked of the kernel itself: to the C library each such call is a place
- * where a thread may be cancelled, and where there are threads it says so in an atomic word before, and takes it back
- * after, which is a hundredth of what a small message costs. Workers are never cancelled. Where a sanitizer is in the
- * program, it is to see the call: it checks the memory, and learns what comes before what.
+ * What is read and written again and again is asked of the kernel itself: what the C library does besides is a
+ * hundredth of what a small message costs. Where a sanitizer is in the program, it is to see the call: it checks the
+ * memory, and learns what comes before what.
  *
- * Prev: plat/poll.c  Next: plat/fdio.c */
+ * Prev: plat/syscall.h  Next: plat/fdio.c */
 #include "sock.h"
 
-#include <errno.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include "syscall.h"
 
 extern __attribute__((weak)) void __sanitizer_print_stack_trace(void); /* all of them have it */
 
 static int straight(void) {
     return &__sanitizer_print_stack_trace == NULL;
-}
-
-static ssize_t receive(int fd, void *buf, size_t n, struct sockaddr *from, socklen_t *len) {
-    if (straight()) return syscall(SYS_recvfrom, fd, buf, n, MSG_DONTWAIT, from, len);
-    return recvfrom(fd, buf, n, MSG_DONTWAIT, from, len);
-}
-
-static ssize_t transmit(int fd, const void *buf, size_t n, const struct sockaddr *to, socklen_t len) {
-    int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
-    if (straight()) return syscall(SYS_sendto, fd, buf, n, flags, to, len);
-    return sendto(fd, buf, n, flags, to, len);
 }
 
 /* rc, or the negative errno in its place. */
@@ -94,18 +80,33 @@ int cc__sock_get(int fd, int level, int name, int *value) {
 }
 
 ssize_t cc__sock_recv(int fd, void *buf, size_t n, struct cc__sockaddr *from) {
-    int saved = errno;
+    struct sockaddr *at = from == NULL ? NULL : &from->any;
+    socklen_t *len = from == NULL ? NULL : &from->len;
     ssize_t rc;
     if (from != NULL) from->len = sizeof from->storage;
-    do rc = receive(fd, buf, n, from == NULL ? NULL : &from->any, from == NULL ? NULL : &from->len);
+    if (straight()) {
+        do rc = cc__syscall6(SYS_recvfrom, fd, (long)buf, (long)n, MSG_DONTWAIT, (long)at, (long)len);
+        while (rc == -EINTR);
+        return rc;
+    }
+    int saved = errno;
+    do rc = recvfrom(fd, buf, n, MSG_DONTWAIT, at, len);
     while (rc < 0 && errno == EINTR);
     return settle(rc, saved);
 }
 
 ssize_t cc__sock_send(int fd, const void *buf, size_t n, const struct cc__sockaddr *to) {
-    int saved = errno;
+    const struct sockaddr *at = to == NULL ? NULL : &to->any;
+    socklen_t len = to == NULL ? 0 : to->len;
+    int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
     ssize_t rc;
-    do rc = transmit(fd, buf, n, to == NULL ? NULL : &to->any, to == NULL ? 0 : to->len);
+    if (straight()) {
+        do rc = cc__syscall6(SYS_sendto, fd, (long)buf, (long)n, flags, (long)at, (long)len);
+        while (rc == -EINTR);
+        return rc;
+    }
+    int saved = errno;
+    do rc = sendto(fd, buf, n, flags, at, len);
     while (rc < 0 && errno == EINTR);
     return settle(rc, saved);
 }

@@ -134,11 +134,9 @@ static int choose(struct cc__worker **out, int fd) {
     return rc;
 }
 
-int cc__poll_watch(struct cc__fd *e, int fd, uint32_t generation, uint32_t *home) {
+int cc__poll_watch_anew(struct cc__fd *e, int fd, uint32_t generation, uint32_t *home) {
     struct cc__worker *owner = NULL;
-    uint32_t now = cc__fd_home(e);
-    *home = now;
-    if (CC__LIKELY(now != 0 && (cc__fd_nature(e) & CC__FD_OURS) != 0)) return 0;
+    uint32_t now = *home;
     int rc = choose(&owner, fd);
     if (rc == 0) rc = cc__reactor_start(&owner->reactor);
     if (rc < 0) return rc;

@@ -373,7 +373,12 @@ void cc__poll_for(struct cc__worker *w);
 void cc__poll_end(struct cc__runtime *rt);
 /* Have some reactor watch a descriptor; *home: which.
  *   Returns    0; -EPERM it cannot be waited for, as a file; -EBADF; -EMFILE, -ENOMEM and others */
-int cc__poll_watch(struct cc__fd *e, int fd, uint32_t generation, uint32_t *home);
+int cc__poll_watch_anew(struct cc__fd *e, int fd, uint32_t generation, uint32_t *home);
+static inline int cc__poll_watch(struct cc__fd *e, int fd, uint32_t generation, uint32_t *home) {
+    *home = cc__fd_home(e);
+    if (CC__LIKELY(*home != 0 && (cc__fd_nature(e) & CC__FD_OURS) != 0)) return 0;
+    return cc__poll_watch_anew(e, fd, generation, home);
+}
 
 /* fdwait.c */
 /* Wait until there may be something. The generation is that of before the attempt that found nothing.
@@ -382,7 +387,10 @@ int cc__fd_wait(struct cc__fd *e, int fd, enum cc__fd_way way, uint32_t generati
 /* After an attempt: there may be more; if somebody began to wait meanwhile, it is woken. */
 void cc__fd_may_be_more(struct cc__fd *e, enum cc__fd_way way, uint32_t bits);
 /* After cc__fd_hold(): drop it, and close it if that was left to this call. */
-void cc__fd_release(struct cc__fd *e, int fd);
+CC__COLD int cc__fd_finish_closing(struct cc__fd *e, int fd);
+static inline void cc__fd_release(struct cc__fd *e, int fd) {
+    if (CC__UNLIKELY(cc__fd_drop(e))) (void)cc__fd_finish_closing(e, fd);
+}
 /* Close it, or leave that to the last who uses it now. Who waits for it returns with -EBADF. */
 int cc__fd_close(struct cc__fd *e, int fd);
 /* For select: whether it is ready now, 1 or 0, or a negative errno; have it watched, for a node; its list, and the lock

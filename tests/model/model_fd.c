@@ -10,14 +10,15 @@
  * Sources: src/plat/thread.c src/plat/file.c src/plat/futex.c src/plat/clock.c src/base/assert.c
  * Sources: src/base/text.c src/fiber/ctx_x86_64.S
  * Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave cc__now_ns
- * Break: src/driver/fd.c: if (cc__load_relaxed(&e->ready[way]) != 0 || => if (
+ * Break: src/driver/fd_hot.h: if (cc__load_relaxed(&e->ready[way]) != 0 || => if (
  * Break: src/driver/fd.c: (void)cc__claims_first(woken, cc__fd_list(e, way), CC__MATCHED); => (void)woken;
- * Break: src/driver/fd.c: if (cc__fd_generation(e) != generation) return CC__FD_GONE; => (void)generation;
- * Break: src/driver/fd.c: if (cc__fd_generation(e) == closing) cc__add_acq_rel(&e->life, GENERATION); => (void)closing;
+ * Break: src/driver/fd_hot.h: if (cc__fd_generation(e) != generation) return CC__FD_GONE; => (void)generation;
+ * Break: src/driver/fd.c: if (cc__fd_generation(e) == closing) => if (closing == 0)
+ * Break: src/driver/fd_hot.h: if ((cc__load_relaxed(&e->ready[way]) & bits) != bits) => if (bits == 0)
  * Break: src/driver/fd.c: (uint32_t)begin_anew(e, 1, 0, woken) == 0 => begin_anew(e, 1, 0, woken) != 0
- * Break: src/driver/fd.c: while (CC__LIKELY((uint32_t)(life >> 32) == generation)) => while (generation < UINT32_MAX)
- * Break: src/driver/fd.c: return CC__UNLIKELY(is_odd(was)) && (uint32_t)was == 1; => return false && was != 0;
- * Break: src/driver/fd.c: bits & CC__POLL_IN) != 0) tell => bits & CC__POLL_IN) != 0 && e->in.first) tell
+ * Break: src/driver/fd_hot.h: CC__LIKELY((uint32_t)(life >> 32) == generation)) => generation < UINT32_MAX)
+ * Break: src/driver/fd_hot.h: CC__UNLIKELY(cc__fd_is_odd(was)) && (uint32_t)was == 1 => false && was != 0
+ * Break: src/driver/fd_hot.h: CC__POLL_IN) != 0) cc__fd_tell => CC__POLL_IN) != 0 && e->in.first) cc__fd_tell
  * Break: src/driver/fd.c: cc__claims_all(woken, &e->in, CC__MATCHED); => ;
  * Break: src/sched/fdwait.c: cc__fd_leave(e, way, &w); => ;
  */
@@ -62,10 +63,8 @@ static void edge(void) {
     kernel.event = kernel.generation;
 }
 
-int cc__poll_watch(struct cc__fd *of, int fd, uint32_t generation, uint32_t *home) {
+int cc__poll_watch_anew(struct cc__fd *of, int fd, uint32_t generation, uint32_t *home) {
     mc_assert(of == &e && fd == NUMBER);
-    *home = cc__fd_home(of);
-    if (*home != 0 && (cc__fd_nature(of) & CC__FD_OURS) != 0) return 0;
     if (!cc__fd_hold(of, generation)) return -EBADF;
     pthread_mutex_lock(&kernel.lock);
     mc_assert(generation != first_generation || (kernel.open && kernel.file == 1));
