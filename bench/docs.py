@@ -106,6 +106,10 @@ def section(row, results):
     last = results[0]
     commit = f", ccrt {last['commit']}" if last["commit"] else ""
     yield f"Medians of {last['rounds']}, {last['date']}{commit}; {last['machine']}."
+    for workers in dict.fromkeys(r["workers"] for r in results):
+        said = report.spread(row, [r for r in results if r["workers"] == workers])
+        if said:
+            yield f"With {report.counted(workers)}, {said}."
     yield ""
     if row.remark:
         yield from textwrap.wrap(row.remark, 120)

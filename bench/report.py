@@ -43,6 +43,15 @@ def table(row, results, rounds, workers):
         verdict = " ".join(part for part in (verdict, speedup(row, r)) if part)
         print(line.format(r["row"], f"{number(r['ours'])} {r['unit']}", r["peer"],
                           f"{number(r['theirs'])} {r['unit']}", f"{r['ratio']:.3g}", goal, verdict).rstrip())
+    if results:
+        print(f"  {spread(row, results)}")
+
+
+def spread(row, results):
+    """How far apart our own runs are, each a process of its own: the slowest by the quickest."""
+    of = {r["row"]: r["spread"] for r in results if "spread" in r}
+    said = ", ".join(f"{name.removeprefix(row.name + '.')} {value:.2f}" for name, value in of.items())
+    return f"slowest / quickest of our runs: {said}" if said else ""
 
 
 def speedup(row, result):

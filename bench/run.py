@@ -145,7 +145,7 @@ def result(row, metric, peer, workers, ours, theirs):
         "ours": ours[0], "theirs": theirs[0], "unit": ours[1], "ratio": ratio,
         "goal": goal, "met": None if goal is None else ratio <= goal,
         "measured": not peer.constants, "version": peer.version(), "commit": report.commit(),
-        "ours_runs": ours[2], "theirs_runs": theirs[2],
+        "spread": max(ours[2]) / min(ours[2]), "ours_runs": ours[2], "theirs_runs": theirs[2],
     }
 
 

@@ -2,7 +2,7 @@
 /* chan: one sender and one receiver, or four of each, at one buffered channel until it is closed; so long a message. */
 #include "inside.h"
 
-enum { TIMES = 5, MESSAGES = 400000, MOST = 4 };
+enum { TIMES = 15, MESSAGES = 400000, MOST = 4 };
 
 typedef CC_CHAN(int64_t) numbers;
 

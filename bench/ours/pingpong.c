@@ -2,7 +2,7 @@
 /* pingpong: two tasks and two channels without capacity; one sends a number, the other sends the next one back. */
 #include "inside.h"
 
-enum { TIMES = 5, TURNS = 200000 };
+enum { TIMES = 15, TURNS = 200000 };
 
 typedef CC_CHAN(int64_t) numbers;
 

@@ -4,7 +4,7 @@
  * find the next sender waiting. */
 #include "inside.h"
 
-enum { TIMES = 5, TURNS = 200000 };
+enum { TIMES = 15, TURNS = 200000 };
 
 typedef CC_CHAN(int64_t) numbers;
 

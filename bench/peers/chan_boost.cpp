@@ -9,7 +9,7 @@
 
 #include "common.h"
 
-enum { TIMES = 5, MESSAGES = 400000 };
+enum { TIMES = 15, MESSAGES = 400000 };
 
 using channel = boost::fibers::buffered_channel<int64_t>;
 using fibers = std::vector<boost::fibers::fiber>;

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	times    = 5
+	times    = 15
 	messages = 400000
 )
 

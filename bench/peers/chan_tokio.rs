@@ -6,7 +6,7 @@ mod common;
 
 use tokio::sync::mpsc;
 
-const TIMES: u32 = 5;
+const TIMES: u32 = 15;
 const MESSAGES: usize = 400_000;
 
 async fn run(messages: usize, capacity: usize) {

@@ -6,7 +6,7 @@ mod common;
 
 use tokio::sync::mpsc;
 
-const TIMES: u32 = 5;
+const TIMES: u32 = 15;
 const TURNS: usize = 200_000;
 
 async fn run(turns: usize) {

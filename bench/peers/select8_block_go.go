@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	times = 5
+	times = 15
 	turns = 200000
 )
 
