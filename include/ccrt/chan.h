@@ -39,7 +39,7 @@ enum {
     CC_CHAN_NOTIFY_DATA,   /* a value was handed over, or taken */
     CC_CHAN_NOTIFY_CANCEL, /* cancelled, timed out, or another case of a select went first */
     CC_CHAN_NOTIFY_CLOSE,  /* the channel was closed */
-    CC_CHAN_NOTIFY_SIGNAL  /* something changed: look again */
+    CC_CHAN_NOTIFY_SIGNAL  /* something else changed: look again; or another case of a select than a channel's */
 };
 CC_API const char *cc_chan_notify_name(int reason);
 

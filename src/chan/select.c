@@ -328,9 +328,11 @@ static inline __attribute__((always_inline)) int decided(struct select *s, int r
 
 /* For CC_CHAN_DEBUG; the others of a select that was decided by one are told so, one by one, if that is asked for. */
 static CC__COLD void say_decided(const struct select *s, int rc) {
-    int why = rc == 0        ? CC_CHAN_NOTIFY_DATA
-              : rc == -EPIPE ? CC_CHAN_NOTIFY_CLOSE
-                             : (rc == CC__WAIT_AGAIN ? CC_CHAN_NOTIFY_SIGNAL : CC_CHAN_NOTIFY_CANCEL);
+    int why = rc == CC__WAIT_AGAIN ? CC_CHAN_NOTIFY_SIGNAL : CC_CHAN_NOTIFY_CANCEL;
+    if (rc == 0 || rc == -EPIPE) {
+        bool by_channel = on_channel(&s->cases[find_hit(s)]); /* else a task ended, or a descriptor is ready */
+        why = !by_channel ? CC_CHAN_NOTIFY_SIGNAL : rc == 0 ? CC_CHAN_NOTIFY_DATA : CC_CHAN_NOTIFY_CLOSE;
+    }
     cc__event_chan("leaves a select", NULL, NULL, cc_chan_notify_name(why));
     if (!CC__TRACING(CC__LOG_CHAN_MORE)) return;
     for (unsigned i = 0; i < s->count; i++)
