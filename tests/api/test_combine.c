@@ -67,7 +67,7 @@ static int race(void) {
     cc_branch alone[] = {CC_BRANCH(at_once)};
     return cc_race(alone, 1) == 0 && alone[0].result == 7 ? 0 : 4;
 }
-static void the_first_to_finish_wins(void **state) {
+static void lesson_72_the_first_to_finish_wins(void **state) {
     (void)state;
     assert_int_equal(both(race), 0);
 }
@@ -93,7 +93,7 @@ static int any(void) {
                         CC_BRANCH(later, &failed, 1, -EIO)};
     return cc_any(none, 3) == -EPIPE ? 0 : 3; /* the first in time, not in place */
 }
-static void the_first_success_wins(void **state) {
+static void lesson_72_the_first_success_wins(void **state) {
     (void)state;
     assert_int_equal(both(any), 0);
 }
@@ -240,7 +240,7 @@ static void bad_arguments_run_nothing(void **state) {
     assert_int_equal(b[0].result, 5);
 }
 
-TEST_MAIN(cmocka_unit_test(all_or_the_first_error), cmocka_unit_test(the_first_to_finish_wins),
-          cmocka_unit_test(the_first_success_wins), cmocka_unit_test(deadlines_hold),
+TEST_MAIN(cmocka_unit_test(all_or_the_first_error), cmocka_unit_test(lesson_72_the_first_to_finish_wins),
+          cmocka_unit_test(lesson_72_the_first_success_wins), cmocka_unit_test(deadlines_hold),
           cmocka_unit_test(cancellation_comes_from_above), cmocka_unit_test(who_was_told_to_stop_is_no_winner),
           cmocka_unit_test(they_nest), cmocka_unit_test(bad_arguments_run_nothing))

@@ -334,7 +334,7 @@ static uint64_t all_kinds(unsigned workers, uint32_t quota) {
     return p.received;
 }
 
-static void every_value_is_received_once(void **state) {
+static void lesson_57_every_value_is_received_once(void **state) {
     (void)state;
     const char *given = getenv("CC_TEST_SECONDS");
     int64_t seconds = given == NULL ? 0 : strtol(given, NULL, 10), begun = cc_now_ns();
@@ -349,4 +349,4 @@ static void every_value_is_received_once(void **state) {
     assert_true(received > 0);
 }
 
-TEST_MAIN(cmocka_unit_test(every_value_is_received_once))
+TEST_MAIN(cmocka_unit_test(lesson_57_every_value_is_received_once))

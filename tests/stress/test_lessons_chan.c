@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Goal: no wake-up is lost, no value doubled or left behind, whoever waits at a channel and however (lessons 53 to 56,
- * 58 to 60, 63, 67, 77, 78). Lesson 57 is test_chan_conserve.c, 61 tests/api/test_chan.c, 62
- * tests/unit/test_chan_locks.c, 64 and 65 test_lessons_select.c, 66 test_chan_kernels.c, 70
- * tests/fault/test_hot_paths.c.
+ * 58 to 60, 63, 67, 77, 78). Lesson 57 is test_chan_conserve.c, 61 tests/api/test_chan.c and, with 69,
+ * test_lessons_chan_waiters.c, 62 tests/unit/test_chan_locks.c, 64 and 65 test_lessons_select.c, 66
+ * tests/api/test_chan.c and test_chan_deadlocks.c, 70 tests/fault/test_hot_paths.c.
  * Method: each lesson's own program, on runtimes of 1, 2, 7 and 16 workers, with plain calls and as its timed twin:
  * the same calls under a deadline of an hour (lesson 63). What is lost shows as a hang, or in a sum.
  * Timeout: 120
@@ -286,35 +286,96 @@ static void lesson_60_accepted_is_received(void **state) {
     twins(closes_in_between);
 }
 
+/* ---- lesson 63: who waits with a deadline waits in the same queue, once, and is released by the same ---- */
+
+enum { WAITS_TO_SEND, WAITS_TO_RECEIVE, WAITS_IN_A_SELECT, WAYS };
+
+static int wait_so(int way, long_chan c, bool timed) {
+    long v;
+    if (way == WAITS_TO_SEND) return put(c, 1, timed);
+    if (way == WAITS_TO_RECEIVE) return take(c, &v, timed);
+    return cc_select(CC_RECV(c, &v), CC_CLOSED(c));
+}
+
+CC_TASK(waits_timed, (int, way), (long_chan, c), (long *, begun), (long *, released)) {
+    int rc = 1;
+    ++*begun;
+    CC_DEADLINE_MS(HOUR_MS) rc = wait_so(way, c, false);
+    *released += rc == 0;
+    return 0;
+}
+static uint64_t waits_so_far(const cc_runtime *rt) {
+    cc_runtime_stats stats;
+    cc_runtime_stats_get(rt, &stats);
+    return stats.parked;
+}
+/* On one worker, where nothing moves but what this task lets run. */
+static void *releases_all(void *rt) {
+    for (int way = 0; way < WAYS; way++) {
+        long begun = 0, released = 0, count = (long)test_rounds(5000), v;
+        long_chan c;
+        test_must(cc_chan_create(c, 0) == 0);
+        CC_NURSERY(n) {
+            uint64_t before = waits_so_far(rt);
+            for (long i = 0; i < count; i++) test_must(cc_spawn(n, waits_timed, way, c, &begun, &released) == 0);
+            while (begun < count) cc_yield();
+            for (int i = 0; i < 100; i++) cc_yield();
+            test_must(waits_so_far(rt) - before == (uint64_t)count); /* each once: they do not come back to look */
+            for (long i = 0; i < count; i++) test_must((way == WAITS_TO_SEND ? cc_recv(c, &v) : cc_send(c, 1)) == 0);
+        }
+        test_must(released == count);
+        cc_chan_destroy(c);
+    }
+    return NULL;
+}
+static void lesson_63_all_that_wait_with_a_deadline(void **state) {
+    (void)state;
+    cc_runtime *rt;
+    cc_task t;
+    assert_int_equal(cc_runtime_create(&rt, &(cc_runtime_attr){.workers = 1, .no_monitor = 1}), 0);
+    assert_int_equal(cc_runtime_spawn(rt, &t, NULL, releases_all, rt), 0);
+    assert_int_equal(cc_task_join(t, NULL), 0);
+    cc_runtime_destroy(rt);
+}
+
 /* ---- lesson 67: all who receive get their share ---- */
 
-/* On one worker it is the library alone that shares out; on more, the system does, too, and lets one worker stand
- * still for as long as it likes. */
-static void *shares(void *unused) {
-    for (size_t k = 0; k < TEST_COUNT_OF(capacities); k++) {
-        struct side rx[CREW], tx = {.count = (long)test_rounds(40000)};
-        struct test_party party[CREW];
-        test_must(cc_chan_create(tx.c, capacities[k]) == 0);
-        for (int i = 0; i < CREW; i++) {
-            rx[i] = (struct side){.c = tx.c};
-            test_party_start(&party[i], false, receives_all, &rx[i]);
-        }
-        sends_all(&tx);
-        cc_chan_close(tx.c);
-        long share = tx.count / CREW;
-        for (int i = 0; i < CREW; i++) test_party_end(&party[i]);
-        for (int i = 0; i < CREW; i++) {
-            bool fair = rx[i].count > share / 2 && rx[i].count < share * 3 / 2;
-            if (!fair) printf("capacity %zu: %ld of %ld\n", capacities[k], rx[i].count, tx.count);
-            test_must(fair);
-        }
-        cc_chan_destroy(tx.c);
+/* Whether each of them got its share, more or less. */
+static bool shared_out(size_t capacity, bool last) {
+    struct side rx[CREW], tx = {.count = (long)test_rounds(40000)};
+    struct test_party party[CREW];
+    bool fair = true;
+    test_must(cc_chan_create(tx.c, capacity) == 0);
+    for (int i = 0; i < CREW; i++) {
+        rx[i] = (struct side){.c = tx.c};
+        test_party_start(&party[i], false, receives_all, &rx[i]);
     }
-    return unused;
+    sends_all(&tx);
+    cc_chan_close(tx.c);
+    long share = tx.count / CREW;
+    for (int i = 0; i < CREW; i++) test_party_end(&party[i]);
+    for (int i = 0; i < CREW; i++) {
+        fair = fair && rx[i].count > share / 2 && rx[i].count < share * 3 / 2;
+        if (!fair && last) printf("capacity %zu: %ld of %ld\n", capacity, rx[i].count, tx.count);
+    }
+    cc_chan_destroy(tx.c);
+    return fair;
+}
+
+/* On one worker it is the library alone that shares out: always. On more the system does, too, and lets one worker
+ * stand still for as long as it likes: so once in so many times. */
+static void *shares(void *workers) {
+    int times = (uintptr_t)workers == 1 ? 1 : 50;
+    for (size_t k = 0; k < TEST_COUNT_OF(capacities); k++) {
+        int i = 1;
+        while (i <= times && !shared_out(capacities[k], i == times)) i++;
+        test_must(i <= times);
+    }
+    return NULL;
 }
 static void lesson_67_receivers_get_their_share(void **state) {
     (void)state;
-    test_on_workers(1, shares, NULL);
+    test_on_all(shares);
 }
 
 /* ---- lesson 77: a rendezvous has one outcome, for both ---- */
@@ -379,14 +440,6 @@ static void lesson_77_one_outcome_for_both(void **state) {
 
 /* ---- lesson 78: who waits is cancelled; who is shielded waits on, and gets what it waits for ---- */
 
-enum { WAITS_TO_SEND, WAITS_TO_RECEIVE, WAITS_IN_A_SELECT, WAYS };
-
-static int wait_so(int way, long_chan c, bool timed) {
-    long v;
-    if (way == WAITS_TO_SEND) return put(c, 1, timed);
-    if (way == WAITS_TO_RECEIVE) return take(c, &v, timed);
-    return cc_select(CC_RECV(c, &v), CC_CLOSED(c));
-}
 CC_TASK(waits, (int, way), (long_chan, c), (bool, timed), (int *, plain), (int *, shielded)) {
     CC_SHIELD *shielded = wait_so(way, c, timed);
     *plain = wait_so(way, c, timed);
@@ -419,5 +472,6 @@ static void lesson_78_cancelled_and_shielded(void **state) {
 TEST_MAIN(cmocka_unit_test(lesson_54_no_wake_is_lost), cmocka_unit_test(lesson_53_and_56_going_to_wait),
           cmocka_unit_test(lesson_55_a_burst_of_hand_offs_and_one_more), cmocka_unit_test(lesson_58_waiters_that_leave),
           cmocka_unit_test(lesson_59_the_tail_of_a_stream), cmocka_unit_test(lesson_60_accepted_is_received),
+          cmocka_unit_test(lesson_63_all_that_wait_with_a_deadline),
           cmocka_unit_test(lesson_67_receivers_get_their_share), cmocka_unit_test(lesson_77_one_outcome_for_both),
           cmocka_unit_test(lesson_78_cancelled_and_shielded))
