@@ -2,7 +2,7 @@
 /* Goal: who waits at a channel is told the same, whatever it is and however it waits: a fiber, a plain thread, a select
  * of either, a future; to send, to receive, or for the end. One way of telling serves all (lesson 69), each side gets
  * the code that is meant for it (lesson 61), and a deadline that has not come changes nothing (lesson 63).
- * Method: waiters of all kinds are put on one channel's lists, one behind the other; once they are seen to be there, the
+ * Method: waiters of all kinds are put on one channel's lists, one behind the other; once they are seen there, the
  * values come one by one, from peers of all kinds, or it is closed in one of its ways, or they are cancelled; each must
  * end, with what the table says. One that is not told hangs. Runtimes of 1, 2, 7 and 16 workers.
  * Timeout: 120
