@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* What surrounds waits of tasks that are in no nursery: around.h, and a cancellation that comes from the runtime. To be
- * included once, by models of locks and channels. */
+ * included once, by models of locks and channels. A model that has src/sched/finish.c and src/task/pool.c among its
+ * sources defines REAL_FINISH. */
 #ifndef CCMC_ALONE_H
 #define CCMC_ALONE_H
 
 #include "around.h"
 
 /* Of no matter, or never called. */
+#ifdef REAL_FINISH
+void cc__nursery_children_ended(struct cc_nursery *n, size_t count) {
+    (void)n, (void)count;
+}
+#else
 void cc__finish_tell(struct cc__worker *w) {
     (void)w;
 }
@@ -17,6 +23,7 @@ struct cc__task *cc__task_alloc(struct cc__task_cache *cache) {
 void cc__task_free(struct cc__task_cache *cache, struct cc__task *t) {
     (void)cache, (void)t;
 }
+#endif
 void cc__nursery_list(struct cc__task *self) {
     (void)self;
 }
