@@ -189,7 +189,7 @@ static void serve_one_by_one(enum what what, size_t capacity, unsigned first, en
     crowd_end(&g, what);
 }
 static void *served(void *timed) {
-    for (size_t round = test_rounds(2); round > 0; round--)
+    for (size_t round = test_rounds(1); round > 0; round--)
         for (size_t capacity = 0; capacity < 3; capacity++)
             for (unsigned first = 0; first < KINDS; first++)
                 for (enum kind peers = BY_FIBER; peers < KINDS; peers++) {
@@ -263,7 +263,7 @@ static void told(enum what what, size_t capacity, unsigned first, enum how how, 
     crowd_end(&g, what);
 }
 static void *whole_table(void *timed) {
-    for (size_t round = test_rounds(2); round > 0; round--)
+    for (size_t round = test_rounds(1); round > 0; round--)
         for (enum how how = CLOSE; how <= CANCEL; how++)
             for (size_t capacity = 0; capacity < 3; capacity++)
                 for (unsigned first = 0; first < KINDS; first++) {
