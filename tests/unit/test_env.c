@@ -4,6 +4,7 @@
  * Method: this program again with one more argument, as a child with the variables set, by exec; what it prints is
  * looked at, line by line. The table of the document is compared with what the child knows.
  * Not with: cross valgrind
+ * One way: its children have the environments that it gives them, this variable among them
  * Timeout: 120
  */
 #include "test.h"
