@@ -46,6 +46,41 @@ static int channels(void) {
     return rc;
 }
 
+/* Tasks that wait on a channel, by a call and by a select, and go on for each of the reasons that there are. */
+enum reason { BY_DATA, BY_CLOSE, BY_CANCEL };
+typedef CC_CHAN(int) int_chan;
+CC_TASK(goes_on, (int_chan, c), (int, way), (int *, rc)) {
+    int v;
+    *rc = way == 0 ? cc_recv(c, &v) : way == 1 ? cc_send(c, 1) : cc_select(CC_RECV(c, &v), CC_CLOSED(c));
+    return 0;
+}
+static void *goes_on_for_all_reasons(void *wrong) {
+    static const char *const ways[] = {"receive", "send", "select"};
+    static const int is[][3] = {
+        [BY_DATA] = {0, 0, 0}, [BY_CLOSE] = {-EPIPE, -EPIPE, 1}, [BY_CANCEL] = {-ECANCELED, -ECANCELED, -ECANCELED}};
+    for (enum reason reason = BY_DATA; reason <= BY_CANCEL; reason++) {
+        for (int way = 0; way < 3; way++) {
+            int_chan c;
+            int rc = 99, v, failed = cc_chan_create(c, 0);
+            fprintf(stderr, "reason %d, %s:\n", reason, ways[way]);
+            CC_NURSERY(n) {
+                failed += cc_spawn(n, goes_on, c, way, &rc);
+                while (c.ch->rx.first == NULL && c.ch->tx.first == NULL) cc_yield();
+                if (reason == BY_DATA) failed += way == 1 ? cc_recv(c, &v) : cc_send(c, 1);
+                if (reason == BY_CLOSE) cc_chan_close(c);
+                if (reason == BY_CANCEL) cc_nursery_cancel(n);
+            }
+            *(int *)wrong += failed != 0 || rc != is[reason][way];
+            cc_chan_destroy(c);
+        }
+    }
+    return NULL;
+}
+static int reasons(void) {
+    int wrong = 0;
+    return cc_run(&(cc_runtime_attr){.workers = 1}, goes_on_for_all_reasons, &wrong, NULL) + wrong;
+}
+
 /* What the settings are, then a few tasks: joined while they run and after, parked and unparked, pinned. */
 static int child(const char *what) {
     cc_runtime *rt;
@@ -64,7 +99,7 @@ static int child(const char *what) {
            cc__env.debug_deadlock, cc__env.debug_deadlock_runtime, cc__env.debug_inbox_dump, cc__env.chan_debug,
            cc__env.chan_debug_verbose, cc__env.chan_no_lockfree, cc__env.io, cc__env.pin, cc__env.deadlock_abort);
     fflush(stdout);
-    int rc = strcmp(what, "channels") == 0 ? channels() : 0;
+    int rc = strcmp(what, "channels") == 0 ? channels() : strcmp(what, "reasons") == 0 ? reasons() : 0;
     rc += cc_runtime_spawn(rt, &t, &(cc_task_attr){.name = "first"}, yields, NULL);
     rc += cc_runtime_spawn(rt, &pinned, &(cc_task_attr){.name = "pinned", .worker = 1}, yields, NULL);
     rc += cc_runtime_spawn(rt, &parked, &(cc_task_attr){.name = "parked"}, waits, &parker);
@@ -362,6 +397,36 @@ static void logs_of_channels(void **state) {
     must_say("ring=0\n");
 }
 
+/* Each reason is told by its name, in what the same program says between two headings. */
+static void logs_of_reasons(void **state) {
+    (void)state;
+    static const char *const variable[] = {"CC_CHAN_DEBUG=1", "CC_CHAN_DEBUG_VERBOSE=1"};
+    static const char *const name[] = {[BY_DATA] = "DATA", [BY_CLOSE] = "CLOSE", [BY_CANCEL] = "CANCEL"};
+    static const char *const way[] = {"receive", "send", "select"};
+    static const char *const told[] = {" receives from 0x", " sends to 0x", " leaves a select: "};
+    for (size_t i = 0; i < TEST_COUNT_OF(variable); i++) {
+        run("reasons", variable[i]);
+        for (size_t r = 0; r < TEST_COUNT_OF(name); r++) {
+            for (size_t w = 0; w < TEST_COUNT_OF(way); w++) {
+                char heading[64], ends[32];
+                snprintf(heading, sizeof heading, "reason %d, %s:\n", (int)r, way[w]);
+                snprintf(ends, sizeof ends, ": %s\n", name[r]);
+                const char *at = strstr(said, heading);
+                assert_non_null(at);
+                const char *line = strstr(at, told[w]), *end = line == NULL ? NULL : strchr(line, '\n');
+                if (end == NULL) print_message("%s %s: it said:\n%s\n", variable[i], heading, said);
+                assert_non_null(end);
+                if (memcmp(end + 1 - strlen(ends), ends, strlen(ends)) != 0) print_message("not %s: %s", name[r], line);
+                assert_memory_equal(end + 1 - strlen(ends), ends, strlen(ends));
+            }
+        }
+    }
+    run("reasons", "");
+    assert_false(says("ccrt: chan:"));
+    assert_string_equal(cc_chan_notify_name(CC_CHAN_NOTIFY_NONE), "NONE");
+    assert_string_equal(cc_chan_notify_name(CC_CHAN_NOTIFY_SIGNAL), "SIGNAL");
+}
+
 /* Every variable is in the document, and the document has no others. */
 static void the_document_has_all(void **state) {
     (void)state;
@@ -398,6 +463,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(statistics_add_up),
         cmocka_unit_test(logs_name_tasks),
         cmocka_unit_test(logs_of_channels),
+        cmocka_unit_test(logs_of_reasons),
         cmocka_unit_test(the_document_has_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
