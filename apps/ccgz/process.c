@@ -83,13 +83,26 @@ static void report(const struct file *f, const char *made) {
 
 /* ---- is it to be touched ---- */
 
-/* Whether an existing output may go: by -f, or by an answer on the terminal. */
+/* Whether what has the output's name is the input, or the link by which it was found: the output would be there for a
+ * moment, and go with the input. */
+static bool is_input(const struct file *f, const struct stat *there) {
+    struct stat named;
+    if (there->st_dev == f->st.st_dev && there->st_ino == f->st.st_ino) return true;
+    return lstat(f->path, &named) == 0 && there->st_dev == named.st_dev && there->st_ino == named.st_ino;
+}
+
+/* Whether an existing output may go: by -f, or by an answer on the terminal; but never if it is the input. */
 static bool may_replace(struct file *f, const char *path) {
     struct gz_app *app = f->app;
-    struct stat st;
+    struct stat there;
     char answer[16] = "";
     f->replace = app->o.force;
-    if (f->replace || lstat(path, &st) != 0) return true;
+    if (lstat(path, &there) != 0) return true;
+    if (is_input(f, &there)) {
+        (void)gz_app_say(app, GZ_ERROR, path, "is the input itself; not overwritten");
+        return false;
+    }
+    if (f->replace) return true;
     if (!isatty(STDIN_FILENO) || app->o.quiet) {
         (void)gz_app_say(app, GZ_WARNING, path, "already exists; not overwritten");
         return false;

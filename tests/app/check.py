@@ -274,6 +274,30 @@ def case_names():
     need(os.listdir("in") == ["evil"], "-N went to another folder")
 
 
+def case_onto_itself():
+    """Where the name in the header is the input's own, or that of a link to it, nothing is touched."""
+    packed = run("-c", "--no-name", stdin=b"data")[0]
+    named = packed[:3] + b"\x08" + packed[4:10] + b"own.gz\0" + packed[10:]
+    need(gzip.decompress(named) == b"data", "it is no gzip file")
+
+    def check(words, got, said, files):
+        need(got == 1 and "is the input itself" in said, f"{words}: {got} {said}")
+        need(listing() == files and Path(files[0]).read_bytes() == named, f"{words}: {listing()}")
+
+    write("own.gz", named)
+    for words in (["-dN"], ["-dNf"], ["-dNk"], ["-dNkf"], ["-dNfq"]):
+        check(words, 1, run(*words, "own.gz", code=1)[1], ["own.gz"])
+    for words in (["-dN"], ["-dNk"], ["-dNf"]):
+        check(words, *on_terminal(*words, "own.gz", answer=b"y\n"), ["own.gz"])
+    os.rename("own.gz", "data.gz")
+    os.symlink("data.gz", "own.gz")  # by the link: it would be replaced, and removed as the input
+    check("a link", 1, run("-dNf", "own.gz", code=1)[1], ["data.gz", "own.gz"])
+    os.unlink("own.gz")
+    os.rename("data.gz", "own")
+    os.symlink("own", "own.gz")
+    check("to what it points to", 1, run("-df", "own.gz", code=1)[1], ["own", "own.gz"])
+
+
 def case_recursive():
     os.makedirs("d/e")
     for name in ("d/a", "d/e/b", "d/e/c.gz"):
