@@ -47,9 +47,15 @@ const struct gz_engine *gz_engine_fastest(void) {
 
 enum { STORED_MAX = 65535, STORED_HEAD = 5, SYMBOLS = 16383 };
 
-/* zlib looks every SYMBOLS bytes whether to store what does not get shorter. */
+/* zlib looks every SYMBOLS bytes whether to store what does not get shorter. libdeflate says itself what it needs.
+ * ISA-L says nothing; what of it does not fit is stored. */
 size_t gz_encode_room(size_t bytes) {
-    return bytes + STORED_HEAD * (bytes / SYMBOLS + 1) + STORED_HEAD + 64;
+    size_t room = bytes + STORED_HEAD * (bytes / SYMBOLS + 1) + STORED_HEAD + 64;
+#if CCGZ_LIBDEFLATE
+    size_t other = libdeflate_deflate_compress_bound(NULL, bytes);
+    if (other > room) room = other;
+#endif
+    return room;
 }
 
 static size_t store_piece(const uint8_t *in, size_t bytes, bool last, uint8_t *out) {
@@ -73,6 +79,7 @@ size_t gz_encode(const struct gz_engine *engine, void *encoder, const struct gz_
                  size_t room) {
     size_t made = engine->encode(encoder, in, last, out, room);
     if (made > 0) return made;
+    if (!engine->joins) last = true; /* every one is a stream of its own */
     for (int i = 0; i < in->count; i++) {
         const struct iovec *piece = &in->pieces[i];
         made += store_piece(piece->iov_base, piece->iov_len, last && i + 1 == in->count, out + made);
