@@ -39,7 +39,7 @@ struct gz_engine {
     bool dictionary; /* a block can refer to the 32 KiB before it */
     bool joins;      /* what it makes of several blocks can be put together to one stream; else each is a member */
     bool pieces;     /* takes several pieces of input as one */
-    bool whole;      /* inflates chunks as a whole, by decode_whole */
+    bool whole;      /* inflates streams as a whole, by decode_whole */
 
     /* A thing that deflates at a level from 0 to 9, for one caller at a time; NULL: no memory. */
     void *(*encoder_create)(int level);
@@ -53,6 +53,9 @@ struct gz_engine {
     void (*decoder_destroy)(void *decoder);
     void (*decoder_reset)(void *decoder);
     int (*decode)(void *decoder, struct gz_flow *flow); /* one of the above */
+    /* After GZ_MORE that left room and input none: whether that is between two blocks, with no bit of the input left.
+     * Then, and only then, whoever begins anew with what follows inflates what this one would have. */
+    bool (*between_blocks)(const void *decoder);
 
     /* Inflate a whole stream into exactly `bytes`, consuming all of `in`: 0, or -1. For a decoder of its own. */
     void *(*whole_create)(void);

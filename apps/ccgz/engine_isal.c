@@ -75,6 +75,13 @@ static int decode(void *decoder, struct gz_flow *flow) {
     return ended ? GZ_END : rc == ISAL_DECOMP_OK ? GZ_MORE : GZ_BAD;
 }
 
+/* It looks for the header of a block as soon as the one before it is over, and keeps what there is of it. */
+static bool between_blocks(const void *decoder) {
+    const struct inflate_state *s = decoder;
+    bool header = s->block_state == ISAL_BLOCK_NEW_HDR || s->block_state == ISAL_BLOCK_HDR;
+    return header && s->read_in_length == 0 && s->tmp_in_size == 0;
+}
+
 const struct gz_engine gz_engine_isal = {
     .name = "isal",
     .version = TEXT(ISAL_MAJOR_VERSION) "." TEXT(ISAL_MINOR_VERSION) "." TEXT(ISAL_PATCH_VERSION),
@@ -87,4 +94,5 @@ const struct gz_engine gz_engine_isal = {
     .decoder_destroy = free,
     .decoder_reset = decoder_reset,
     .decode = decode,
+    .between_blocks = between_blocks,
 };

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* libdeflate: whole buffers only. So each block is a member of its own, and a chunk of an indexed file is inflated at
+/* libdeflate: whole buffers only. So each block is a member of its own, and a member of an indexed file is inflated at
  * one go; what comes as a stream is left to an engine that knows streams.
  *
- * Its streams always end with a last block. A chunk from the middle of a member has none, but ends with a whole byte:
- * the caller puts one behind it that says nothing but that it is the last.
+ * So are chunks from the middle of a member. Its streams always end with a last block, which such a chunk has not. One
+ * can be put behind it; but then nothing tells whether that was taken for a block, or for what was missing of one that
+ * does not end there.
  *
  * Prev: engine.c  Next: header.h */
 #include "engine.h"
@@ -60,6 +61,10 @@ static int decode(void *decoder, struct gz_flow *flow) {
     return STREAM.decode(decoder, flow);
 }
 
+static bool between_blocks(const void *decoder) {
+    return STREAM.between_blocks(decoder);
+}
+
 const struct gz_engine gz_engine_libdeflate = {
     .name = "libdeflate",
     .version = LIBDEFLATE_VERSION_STRING,
@@ -72,6 +77,7 @@ const struct gz_engine gz_engine_libdeflate = {
     .decoder_destroy = decoder_destroy,
     .decoder_reset = decoder_reset,
     .decode = decode,
+    .between_blocks = between_blocks,
     .whole_create = whole_create,
     .whole_destroy = whole_destroy,
     .decode_whole = decode_whole,

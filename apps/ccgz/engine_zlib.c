@@ -36,29 +36,50 @@ static size_t encode(void *encoder, const struct gz_input *in, bool last, uint8_
     return whole ? room - z->avail_out : 0;
 }
 
+struct decoder {
+    z_stream z;
+    bool between; /* blocks, with no bit left */
+};
+
 static void *decoder_create(void) {
-    z_stream *z = calloc(1, sizeof *z);
-    if (z != NULL && inflateInit2(z, -15) == Z_OK) return z;
-    free(z);
+    struct decoder *d = calloc(1, sizeof *d);
+    if (d != NULL && inflateInit2(&d->z, -15) == Z_OK) return d;
+    free(d);
     return NULL;
 }
 
 static void decoder_destroy(void *decoder) {
-    (void)inflateEnd(decoder);
-    free(decoder);
+    struct decoder *d = decoder;
+    (void)inflateEnd(&d->z);
+    free(d);
 }
 
 static void decoder_reset(void *decoder) {
-    (void)inflateReset(decoder);
+    struct decoder *d = decoder;
+    (void)inflateReset(&d->z);
+    d->between = true;
+}
+
+/* What zlib tells of where it is: how many bits it has that are not used, whether it was in the last block, and whether
+ * a block has just ended. The latter only after the call that consumed its end: one that moves nothing does not. */
+static bool is_between(const z_stream *z) {
+    enum { BITS = 63, LAST = 64, ENDED = 128 };
+    return (z->data_type & (BITS | LAST | ENDED)) == ENDED;
+}
+
+static bool between_blocks(const void *decoder) {
+    return ((const struct decoder *)decoder)->between;
 }
 
 static int decode(void *decoder, struct gz_flow *flow) {
-    z_stream *z = decoder;
+    struct decoder *d = decoder;
+    z_stream *z = &d->z;
     z->next_in = (Bytef *)flow->in;
     z->avail_in = (uInt)flow->in_bytes;
     z->next_out = flow->out;
     z->avail_out = (uInt)flow->out_bytes;
     int rc = inflate(z, Z_NO_FLUSH);
+    if (z->next_in != flow->in || z->next_out != flow->out) d->between = is_between(z);
     flow->in = z->next_in;
     flow->in_bytes = z->avail_in;
     flow->out = z->next_out;
@@ -82,4 +103,5 @@ const struct gz_engine gz_engine_zlib = {
     .decoder_destroy = decoder_destroy,
     .decoder_reset = decoder_reset,
     .decode = decode,
+    .between_blocks = between_blocks,
 };

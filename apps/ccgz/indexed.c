@@ -13,8 +13,9 @@
  * less than a chunk for each processor is enough.
  *
  * The index is found from the end of the file: parts are followed back to the beginning, and they must be all of it.
- * It is never believed. Each chunk must have the length it says, and the member the checksum in its trailer; if
- * anything is not so, all is done again from the beginning, without it, and errors are named there.
+ * It is never believed. Each chunk must have the length it says, and end between two blocks at a whole byte: what comes
+ * out is then what comes out of a stream. The member must have the checksum in its trailer, as anywhere. If anything is
+ * not so, all is done again from the beginning, without it, and errors are named there.
  *
  * Prev: stream.c  Next: file.c */
 #include "engine.h"
@@ -27,7 +28,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PIECE = 128 * 1024, BUFFERS = 3, SOURCE = 64 * 1024, WHOLE_MAX = 16 * 1024 * 1024 };
+enum { PIECE = 128 * 1024, BUFFERS = 3, SOURCE = 64 * 1024, WHOLE_MAX = 16 * 1024 * 1024, HEAD_MOST = 8192 };
 
 struct piece {
     uint8_t *data; /* NULL: the chunk is over */
@@ -126,7 +127,8 @@ static bool ends_there(struct chunk *c, int rc, uint8_t trailer[GZ_TRAILER]) {
     struct gz_flow flow = {.out = &none, .out_bytes = 1};
     struct gz_source *s = &c->source;
     if (rc == GZ_MORE && (!inflate_some(c, &flow, &rc) || flow.out_bytes != 1)) return false;
-    if (!c->last) return rc == GZ_MORE && s->bytes == 0 && s->from == s->to;
+    if (!c->last)
+        return rc == GZ_MORE && s->bytes == 0 && s->from == s->to && c->job->way->engine->between_blocks(c->decoder);
     while (s->bytes < GZ_TRAILER && gz_source_more(s) > 0) {
     }
     if (rc != GZ_END || s->bytes != GZ_TRAILER || s->from != s->to) return false;
@@ -157,22 +159,19 @@ static bool inflate_pieces(struct chunk *c, struct piece *over) {
     return good;
 }
 
-/* The same at one go. Behind a piece of a stream comes an empty block that says it is the last. */
+/* The same at one go, of a member. */
 static bool inflate_whole(struct chunk *c, struct piece *over) {
-    static const uint8_t end[2] = {3, 0};
     const size_t bytes = (size_t)(c->to - c->from);
     struct gz_header h;
     const char *why;
     struct piece p = {.data = malloc(c->data_bytes), .bytes = c->data_bytes};
-    uint8_t *in = malloc(bytes + sizeof end);
+    uint8_t *in = malloc(bytes);
     bool good = p.data != NULL && in != NULL && gz_read_at(&c->job->in, c->from, in, bytes) == (int64_t)bytes;
     if (good) {
-        size_t tail = c->last ? GZ_TRAILER : 0;
-        int64_t head = c->member ? gz_header_parse(&h, in, bytes, &why) : 0;
-        good = (head > 0 || !c->member) && head >= 0 && (size_t)head + tail < bytes;
-        if (good && c->last) memcpy(over->trailer, in + bytes - GZ_TRAILER, GZ_TRAILER);
-        if (!c->last) memcpy(in + bytes, end, sizeof end);
-        size_t stream = bytes - (size_t)(good ? head : 0) - tail + (c->last ? 0 : sizeof end);
+        int64_t head = gz_header_parse(&h, in, bytes, &why);
+        good = head > 0 && (size_t)head + GZ_TRAILER < bytes;
+        if (good) memcpy(over->trailer, in + bytes - GZ_TRAILER, GZ_TRAILER);
+        size_t stream = bytes - (size_t)(good ? head : 0) - GZ_TRAILER;
         good = good && c->job->way->engine->decode_whole(c->decoder, in + head, stream, p.data, p.bytes) == 0;
     }
     if (good) over->packed_crc = gz_crc(0, in, bytes);
@@ -230,6 +229,16 @@ static bool read_index(struct work *w, uint64_t end, struct part *p) {
     return good;
 }
 
+/* Whether chunks can be inflated as a whole: they are members, and no larger than we would have made them. */
+static bool may_be_whole(const struct gz_index *x) {
+    if (x->kind != GZ_MEMBERS || x->chunk_bytes > WHOLE_MAX) return false;
+    const uint64_t most = gz_encode_room((size_t)x->chunk_bytes) + HEAD_MOST + GZ_TRAILER;
+    size_t at = 0;
+    for (uint32_t i = 0; i < x->chunks; i++)
+        if (gz_index_next(x, &at) > most) return false;
+    return true;
+}
+
 /* All parts, from the end of the file to its beginning. */
 static bool find_parts(struct work *w) {
     struct part p;
@@ -240,7 +249,7 @@ static bool find_parts(struct work *w) {
         if (more == NULL) return false;
         w->parts = more;
         w->parts[w->part_count++] = p;
-        if (w->index->chunk_bytes > WHOLE_MAX) w->whole = false;
+        if (!may_be_whole(w->index)) w->whole = false;
     }
     w->part_next = w->part_count;
     return w->part_count > 0;
@@ -369,7 +378,8 @@ int gz_inflate_indexed(struct gz_job *job, struct gz_found *found, uint32_t *wri
     w.chunks = calloc(w.chunk_count, sizeof *w.chunks);
     memset(found, 0, sizeof *found);
     int done = 0;
-    if (w.index != NULL && w.header != NULL && w.chunks != NULL && find_parts(&w)) {
+    if (w.index != NULL && w.header != NULL && w.chunks != NULL && find_parts(&w) &&
+        (w.whole || job->way->workers > 1)) {
         job->in_parallel = true;
         done = inflate_all(&w) || gz_status(job) == GZ_ERROR ? 1 : -1;
         for (size_t i = 0; i < w.chunk_count; i++) chunk_fini(&w.chunks[i]);

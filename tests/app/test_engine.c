@@ -3,7 +3,9 @@
  * stored instead.
  * Method: each engine as it is, and as one whose encoder always gives up, is given blocks from none to several stored
  * ones, the last of a stream and others; what it makes must fit into the room there is for it, and be inflated again by
- * all of them to what it was: put together, or each on its own, as the engine has it. Noise is among the data.
+ * all of them to what it was: put together, or each on its own, as the engine has it. The data is noise. Whether a
+ * stream that is cut off ends between two blocks is asked at every byte of one with blocks of all kinds: where they
+ * were put together it does, and all engines say the same everywhere, however the input came.
  */
 #include "engine.h"
 #include "job.h"
@@ -110,6 +112,66 @@ static void there_is_room_for_noise(void **state) {
     }
 }
 
+/* A stream of blocks of all kinds, and where one can begin anew. */
+static size_t mixed_stream(uint8_t *out, size_t room, bool can_begin[]) {
+    static uint8_t words[3000];
+    void *encoder = gz_engine_zlib.encoder_create(9);
+    size_t made = 0;
+    assert_non_null(encoder);
+    for (size_t i = 0; i < sizeof words; i++) words[i] = (uint8_t) "a few words and 12345 "[data[i] % 22];
+    for (int i = 0; i < 8; i++) {
+        static const size_t bytes[] = {3, 700, 5, 1, 1500, 900, 2, 10};
+        const bool noise = i == 1 || i == 5; /* is stored; a few words are in a fixed code, many in one of their own */
+        const struct iovec piece = {.iov_base = noise ? data : words, .iov_len = bytes[i]};
+        const struct gz_input in = {.pieces = &piece, .count = 1};
+        if (i > 0) can_begin[made] = true;
+        made += gz_engine_zlib.encode(encoder, &in, i == 7, out + made, room - made);
+    }
+    gz_engine_zlib.encoder_destroy(encoder);
+    return made;
+}
+
+/* Inflate so many bytes of a stream, in pieces of so many: whether that is between two blocks. */
+static bool is_between(const struct gz_engine *engine, const uint8_t *in, size_t bytes, size_t piece) {
+    void *decoder = engine->decoder_create();
+    assert_non_null(decoder);
+    engine->decoder_reset(decoder);
+    struct gz_flow flow = {.in = in, .out = back, .out_bytes = sizeof back};
+    int rc = GZ_MORE;
+    for (size_t at = 0; at < bytes; at += flow.in_bytes) {
+        size_t n = bytes - at < piece ? bytes - at : piece;
+        flow.in = in + at;
+        flow.in_bytes = n;
+        rc = engine->decode(decoder, &flow);
+        assert_int_equal(rc, GZ_MORE);
+        assert_int_equal(flow.in_bytes, 0);
+        flow.in_bytes = n;
+    }
+    flow.in_bytes = 0;
+    assert_int_equal(engine->decode(decoder, &flow), GZ_MORE); /* once more, with nothing */
+    bool between = engine->between_blocks(decoder);
+    engine->decoder_destroy(decoder);
+    return between;
+}
+
+static void ends_between_blocks(void **state) {
+    (void)state;
+    static uint8_t out[10000];
+    static bool can_begin[sizeof out];
+    static const size_t pieces[] = {1, 7, sizeof out};
+    size_t made = mixed_stream(out, sizeof out, can_begin), places = 0;
+    for (size_t bytes = 0; bytes < made; bytes++) {
+        const bool between = is_between(&gz_engine_zlib, out, bytes, 1);
+        if (can_begin[bytes]) assert_true(between);
+        places += between;
+        EACH_ENGINE(e)
+        for (size_t i = 0; i < 3; i++)
+            if (is_between(*e, out, bytes, pieces[i]) != between)
+                fail_msg("%s at %zu of %zu, by %zu: not %d", (*e)->name, bytes, made, pieces[i], between);
+    }
+    assert_in_range(places, 8, 30); /* those, the beginning, and what happens to be one */
+}
+
 static int set_up(void **state) {
     (void)state;
     uint64_t x = 88172645463325252u;
@@ -125,6 +187,7 @@ int main(void) {
         cmocka_unit_test(streams_are_taken_by_all),
         cmocka_unit_test(stored_where_the_encoder_gives_up),
         cmocka_unit_test(there_is_room_for_noise),
+        cmocka_unit_test(ends_between_blocks),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }
