@@ -156,10 +156,11 @@ static char *output_name(struct file *f) {
     return plain;
 }
 
-/* Open the input, for decompression also with the suffix behind its name. */
+/* Open the input, for decompression also with the suffix behind its name. Where only regular files are taken, nobody
+ * waits for one who writes to a pipe; elsewhere he is waited for, or the pipe would be empty. */
 static bool open_input(struct file *f, const char *path) {
     const struct gz_options *o = &f->app->o;
-    int flags = O_RDONLY | O_NOCTTY | O_NONBLOCK | (o->force || !makes_file(o) ? 0 : O_NOFOLLOW);
+    int flags = O_RDONLY | O_NOCTTY | (makes_file(o) ? O_NONBLOCK : 0) | (o->force || !makes_file(o) ? 0 : O_NOFOLLOW);
     int fd = cc_open(path, flags, 0), code = -fd;
     f->path = strdup(path);
     if (fd < 0 && code == ENOENT && o->mode != GZ_COMPRESS) {
@@ -178,7 +179,7 @@ static bool open_input(struct file *f, const char *path) {
         if (fd >= 0) (void)cc_close(fd);
         return false;
     }
-    (void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+    if (makes_file(o)) (void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
     gz_io_init(&f->job.in, fd);
     return true;
 }

@@ -20,6 +20,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import zlib
 from pathlib import Path
@@ -225,6 +226,26 @@ def case_refusals():
     need("Try" in run("--no-such-option", code=1)[1], "an unknown option")
     for words in (["-p0"], ["-p", "x"], ["-b", "1"], ["-b", "9999M"], ["--engine", "none"], ["-S", ""]):
         run(*words, code=1)
+
+
+def case_named_pipes():
+    """What is written to them is read, however late it comes."""
+    data = INPUTS["text"]
+    os.mkfifo("fifo")
+    packed, size = gzip.compress(data), str(len(data)).encode()
+    for words, content, is_right in ((["-c", "fifo"], data, lambda out: gzip.decompress(out) == data),
+                                     (["-dc", "fifo"], packed, lambda out: out == data),
+                                     (["-tv", "fifo"], packed, lambda out: out == b""),
+                                     (["-l", "fifo"], packed, lambda out: size in out)):
+        for late in (0, 0.2):
+            def put(late=late, content=content):
+                time.sleep(late)
+                write("fifo", content)
+            writer = threading.Thread(target=put, daemon=True)
+            writer.start()
+            out, _ = run(*words)
+            need(is_right(out), f"{words}: {len(out)} bytes")
+            writer.join()
 
 
 def case_no_right():
