@@ -7,6 +7,7 @@
 #include "file.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -79,8 +80,18 @@ static void process(struct gz_app *app, const char *path) {
     }
 }
 
+/* Standard descriptors that are closed would be those of files that are opened next: messages would go into them. What
+ * is put there instead can neither be read as input nor written as output. */
+static bool occupy_standard(void) {
+    static const int flags[] = {O_WRONLY, O_RDONLY, O_RDWR};
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", flags[fd]) != fd) return false;
+    return true;
+}
+
 int main(int argc, char **argv) {
     struct gz_app app;
+    if (!occupy_standard()) return GZ_ERROR;
     memset(&app, 0, sizeof app);
     int rc = gz_options_parse(&app.o, argc, argv);
     if (rc >= 0) return rc;

@@ -248,6 +248,27 @@ def case_named_pipes():
             writer.join()
 
 
+def case_closed_descriptors():
+    """No file gets the number of one: messages would be in it."""
+    def closed(redirections, *words):
+        line = f'exec "$0" "$@" {redirections}'
+        return subprocess.run(["sh", "-c", line, CCGZ, *words], stdin=subprocess.DEVNULL, capture_output=True)
+    data = INPUTS["text"]
+    for redirections in (">&- 2>&-", "<&- >&- 2>&-", "<&-", ">&-", "2>&-", "<&- 2>&-"):
+        write("a", data)
+        done = closed(redirections, "-v", "a", "missing")
+        need(done.returncode == 1 and listing() == ["a.gz"], f"{redirections}: {done} {listing()}")
+        need(gzip.decompress(Path("a.gz").read_bytes()) == data, f"{redirections}: something else is in it")
+        need(closed(redirections, "-dv", "a.gz").returncode == 0, f"{redirections}: not decompressed")
+        need(listing() == ["a"] and Path("a").read_bytes() == data, f"{redirections}: something else came out")
+        write("a.gz", gzip.compress(data) + b"garbage")  # of which there is something to be said while it is written
+        need(closed(redirections, "-df", "a.gz").returncode == 2, f"{redirections}: no warning")
+        need(Path("a").read_bytes() == data, f"{redirections}: the warning is in the output")
+    for redirections, words in ((">&-", ["-c", "a"]), (">&- 2>&-", ["-c", "a"]), ("<&-", ["-c"]), ("<&-", ["-dc"]),
+                                (">&-", ["--help"])):
+        need(closed(redirections, *words).returncode == 1, f"{words} {redirections}: that went well")
+
+
 def case_no_right():
     if os.getuid() == 0:
         return  # root may
