@@ -321,7 +321,6 @@ static bool write_pieces(struct work *w, const struct piece *p, size_t n) {
 
 static bool end_member(struct work *w, const uint8_t trailer[GZ_TRAILER]) {
     bool good = gz_get32(trailer) == w->crc && gz_get32(trailer + 4) == (uint32_t)w->member_bytes;
-    w->found->members++;
     w->found->crc = w->crc;
     w->crc = 0;
     w->member_bytes = 0;

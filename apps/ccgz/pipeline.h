@@ -12,8 +12,7 @@ void gz_compress(struct gz_job *job);
 /* What was found while inflating. */
 struct gz_found {
     uint64_t data_bytes; /* all members together */
-    uint64_t members;
-    uint32_t crc; /* of the last one */
+    uint32_t crc;        /* of the last one that has data */
     uint32_t time;
     bool is_gzip;               /* the first one's header was read; these are from there */
     char name[GZ_NAME_MAX + 1]; /* as it is there, whatever that may be */

@@ -96,8 +96,7 @@ static bool end_member(struct work *w, const struct piece *p) {
         gz_fail(w->job, "corrupted data: the length at byte %llu is not that of what comes before it", at + 4);
         return false;
     }
-    w->found->members++;
-    w->found->crc = w->crc;
+    if (w->member_bytes > 0) w->found->crc = w->crc; /* one without data is an index, or nothing */
     w->crc = 0;
     w->member_bytes = 0;
     return true;

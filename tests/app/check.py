@@ -524,6 +524,12 @@ def case_words():
     need(lines[1].split()[1:] == ["100000", lines[1].split()[2], "a"], "-l of a file")
     crc = f"{zlib.crc32(bytes(100000)):08x}"
     need(crc in run("-lv", "a.gz")[0].decode(), "-lv")
+    write("big", INPUTS["text"])  # has an index
+    crc = f"{zlib.crc32(INPUTS['text']):08x}"
+    run("-k", "big")
+    for words in ([], ["-p1"], ["-p8"], ["--no-index"]):
+        need(crc in run("-lv", *words, "big.gz")[0].decode(), f"-lv {words}")
+    need(crc in run("-lv", stdin=Path("big.gz").read_bytes())[0].decode(), "-lv of a pipe")
     shown = run("--help")[0].decode()
     man = (HERE.parents[1] / "apps/ccgz/ccgz.1").read_text().replace("\\-", "-")
     source = (HERE.parents[1] / "apps/ccgz/options.c").read_text()
