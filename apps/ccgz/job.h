@@ -40,12 +40,12 @@ struct gz_way {
     size_t chunk;     /* bytes from one place where inflating can begin to the next; a multiple of block */
     bool independent; /* every block is such a place */
     bool index;       /* the output has an index; indexes of the input are used */
-    bool copy;        /* input that is not gzip is copied as it is */
 };
 
 struct gz_job {
     const struct gz_way *way;
     struct gz_io in, out;
+    bool copy;               /* input that is not gzip is copied as it is */
     const char *header_name; /* to be put into the header; NULL: none */
     uint32_t header_time;
     struct gz_progress *progress; /* NULL: none */

@@ -24,7 +24,8 @@ static const char usage[] =
     "  -l, --list                 say what is in compressed files\n"
     "  -c, --stdout               write to standard output, keep files\n"
     "  -k, --keep                 keep files\n"
-    "  -f, --force                overwrite; also links, .gz files, terminals; with -dc copy what is not gzip\n"
+    "  -f, --force                overwrite; also links, .gz files, terminals; with -d, copy what is not gzip to\n"
+    "                             standard output as it is\n"
     "  -r, --recursive            go into directories\n"
     "  -S, --suffix SUFFIX        instead of .gz\n"
     "  -n, --no-name              neither store nor restore name and time; default for -d\n"
@@ -210,7 +211,6 @@ static void settle(struct gz_options *o, const struct said *said) {
     w->chunk = !w->engine->joins || chunk < w->block ? w->block : chunk / w->block * w->block;
     w->at_once = w->workers < processors() ? w->workers : processors(); /* more would only be in the way */
     if (!compresses) w->workers = w->at_once;
-    w->copy = o->force && o->to_stdout && o->mode == GZ_DECOMPRESS;
     o->name = said->name < 0 ? compresses : said->name == 1;
     o->time = said->time < 0 ? compresses : said->time == 1;
 }

@@ -245,6 +245,7 @@ static void to_stream(struct file *f) {
     }
     if (o->mode == GZ_COMPRESS && is_terminal(f->app, STDOUT_FILENO)) return;
     if (o->mode != GZ_TEST) gz_io_init(&f->job.out, STDOUT_FILENO);
+    f->job.copy = o->force && o->mode == GZ_DECOMPRESS;
     if (run(f)) report(f, NULL);
 }
 

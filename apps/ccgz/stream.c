@@ -284,8 +284,14 @@ static bool copy(struct work *w) {
     }
 }
 
+/* Whether it is to be copied: so is what does not begin as gzip files do, also what is too short for that. */
+static bool is_copied(const struct work *w) {
+    const uint8_t *at = w->source.at;
+    return w->job->copy && !w->found->is_gzip && (w->source.bytes < 2 || at[0] != GZ_ID1 || at[1] != GZ_ID2);
+}
+
 static bool not_gzip(struct work *w, const char *why) {
-    if (!w->found->is_gzip && w->job->way->copy) return copy(w);
+    if (is_copied(w)) return copy(w);
     const uint8_t *at = w->source.at;
     if (w->found->is_gzip && (at[0] != GZ_ID1 || (w->source.bytes > 1 && at[1] != GZ_ID2))) return read_garbage(w);
     gz_fail(w->job, "%s, at byte %llu", why, (unsigned long long)gz_source_offset(&w->source));
@@ -309,7 +315,7 @@ static void inflate_all(struct work *w) {
         if (size == 0) {
             if (f->is_gzip && w->source.bytes == 0)
                 (void)ends_well(w);
-            else if (!f->is_gzip && w->job->way->copy)
+            else if (is_copied(w))
                 (void)copy(w);
             else if (f->is_gzip && w->source.bytes == 1) /* the first byte of a header may as well be garbage */
                 (void)read_garbage(w);

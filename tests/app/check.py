@@ -512,6 +512,16 @@ def case_copies():
     big = b"plain" * 100000
     need(run("-dcf", stdin=big)[0] == big and run("-dcf", stdin=b"")[0] == b"", "-dcf does not copy all")
     need(run("-dcf", stdin=gzip.compress(b"it is"))[0] == b"it is", "-dcf does not decompress")
+    for words in ("-df", "-dcf"):
+        other_method = b"\x1f\x8b\x09" + bytes(20)
+        for data in (b"not gzip", b"", b"\x1f", b"\x1fx", b"\x1f\x8b", other_method, big, gzip.compress(big)):
+            out, _ = run(words, stdin=data, code=1 if data in (b"\x1f\x8b", other_method) else 0)
+            if "gzip" in OTHERS:
+                done = subprocess.run(["gzip", words], input=data, capture_output=True)
+                need(done.stdout == out, f"{words}: gzip makes something else of {data[:9]}")
+    write("plain.gz", b"not gzip")
+    need("not in gzip format" in run("-df", "plain.gz", code=1)[1] and listing() == ["plain.gz"], "-df of a file")
+    need(run("-dcf", "plain.gz")[0] == b"not gzip", "-dcf of a file")
 
 
 def case_words():
