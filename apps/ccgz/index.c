@@ -108,8 +108,7 @@ static bool adds_up(const struct gz_index *x) {
 }
 
 static enum gz_index_found parse(const struct gz_header *h, const uint8_t *own, size_t bytes, struct gz_index *x) {
-    uint64_t *const numbers[] = {&x->part_bytes, &x->data_bytes, &x->chunk_bytes};
-    if (bytes < 6 + 4 + 2 || own[0] != VERSION || memcmp(h->fixed, opening, sizeof opening) != 0)
+    if (x == NULL || bytes < 6 + 4 + 2 || own[0] != VERSION || memcmp(h->fixed, opening, sizeof opening) != 0)
         return GZ_INDEX_DAMAGED;
     size_t end = bytes - 6; /* what the checksum is of */
     if (gz_get32(own + end) != gz_crc(0, own, end)) return GZ_INDEX_DAMAGED;
@@ -117,6 +116,7 @@ static enum gz_index_found parse(const struct gz_header *h, const uint8_t *own, 
     x->kind = own[1] & ~MORE;
     x->more = (own[1] & MORE) != 0;
     x->part_crc = gz_get32(own + 2);
+    uint64_t *const numbers[] = {&x->part_bytes, &x->data_bytes, &x->chunk_bytes};
     size_t at = 6, n = 1;
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0] && n > 0; i++)
         at += n = get_number(own + at, end - at, numbers[i]);

@@ -50,6 +50,7 @@ enum gz_index_found {
     GZ_INDEX_HERE, /* and *x is what it says */
     GZ_INDEX_DAMAGED
 };
+/* With x NULL only a mark is looked for: an index is GZ_INDEX_DAMAGED, then. */
 enum gz_index_found gz_index_find(const struct gz_header *h, struct gz_index *x);
 
 /* Whether what follows that header is as it should be. */

@@ -161,21 +161,23 @@ static char *output_name(struct file *f) {
 static bool open_input(struct file *f, const char *path) {
     const struct gz_options *o = &f->app->o;
     int flags = O_RDONLY | O_NOCTTY | (makes_file(o) ? O_NONBLOCK : 0) | (o->force || !makes_file(o) ? 0 : O_NOFOLLOW);
-    int fd = cc_open(path, flags, 0), code = -fd;
+    int fd = cc_open(path, flags, 0);
     f->path = strdup(path);
-    if (fd < 0 && code == ENOENT && o->mode != GZ_COMPRESS) {
+    if (fd == -ENOENT && o->mode != GZ_COMPRESS) {
         char *longer = gz_name_compressed(path, o->suffix);
-        fd = longer == NULL ? -ENOMEM : cc_open(longer, flags, 0);
-        if (fd >= 0) {
+        int other = longer == NULL ? -ENOMEM : cc_open(longer, flags, 0);
+        if (longer != NULL && other != -ENOENT) { /* what is there, even if it cannot be opened */
+            fd = other;
             free(f->path);
             f->path = longer;
         } else {
             free(longer);
         }
     }
-    if (f->path == NULL || fd < 0 || fstat(fd, &f->st) != 0) {
-        const char *why = code == ELOOP ? "is a symbolic link; -f takes what it points to" : cc_strerror(-code);
-        (void)gz_app_say(f->app, GZ_ERROR, path, "%s", why);
+    int code = f->path == NULL ? -ENOMEM : fd < 0 ? fd : fstat(fd, &f->st) != 0 ? -errno : 0;
+    if (code != 0) {
+        const char *why = code == -ELOOP ? "is a symbolic link; -f takes what it points to" : cc_strerror(code);
+        (void)gz_app_say(f->app, GZ_ERROR, f->path == NULL ? path : f->path, "%s", why);
         if (fd >= 0) (void)cc_close(fd);
         return false;
     }

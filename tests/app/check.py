@@ -223,6 +223,9 @@ def case_refusals():
     run("-k", "hard")
     run("-f", "link")
     need(listing() == ["a.gz", "dir", "fifo", "hard", "hard.gz", "link.gz", "plain"], f"files are {listing()}")
+    os.symlink("plain", "other.gz")  # which is what is found, and is not taken
+    need(re.search(r"other.gz: .*symbolic link", run("-d", "other", code=1)[1]), "a link with a suffix")
+    need(run("-d", "nothing", code=1)[1] == "ccgz: nothing: no such file or directory\n", "nothing")
     need("Try" in run("--no-such-option", code=1)[1], "an unknown option")
     for words in (["-p0"], ["-p", "x"], ["-b", "1"], ["-b", "9999M"], ["--engine", "none"], ["-S", ""]):
         run(*words, code=1)

@@ -259,6 +259,62 @@ static void fuzz(void **state) {
     assert_true(good < count); /* most of it is found */
 }
 
+/* Extra fields that are ours by their name, but too short for anything. */
+static void neither_mark_nor_index(void **state) {
+    (void)state;
+    static struct gz_index index;
+    for (uint8_t n = 0; n < 2; n++) {
+        const uint8_t extra[GZ_MARK] = {'c', 'g', n, 0, 1, 0};
+        const struct gz_header h = {.extra = extra, .extra_bytes = sizeof extra};
+        assert_int_equal(gz_index_find(&h, &index), GZ_INDEX_DAMAGED);
+        assert_int_equal(gz_index_find(&h, NULL), GZ_INDEX_DAMAGED); /* UndefinedBehaviorSanitizer looks on */
+    }
+}
+
+/* The most address space this process has had, in KiB. */
+static long most_memory(void) {
+    char line[256];
+    long most = -1;
+    FILE *f = fopen("/proc/self/status", "r");
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f) != NULL)
+        if (strncmp(line, "VmPeak:", 7) == 0) most = strtol(line + 7, NULL, 10);
+    (void)fclose(f);
+    return most;
+}
+
+/* An index of chunks that are far larger than their data can become, in a file with holes that has that size: there is
+ * no memory for what it says. */
+static void chunks_that_are_too_large(void **state) {
+    (void)state;
+    static struct gz_index index;
+    static uint8_t text[GZ_INDEX_ROOM];
+    const uint64_t chunk = (uint64_t)1 << 30;
+    EACH_ENGINE(maker) {
+        struct packed p = pack(*maker, true, DATA);
+        int fd = file_with(p.bytes, p.size);
+        gz_index_begin(&index, GZ_MEMBERS, BLOCK);
+        for (int i = 0; i < 3; i++) gz_index_add(&index, chunk);
+        index.part_bytes = 3 * chunk;
+        index.data_bytes = (uint64_t)3 * BLOCK;
+        size_t n = gz_index_make(&index, text);
+        assert_int_equal(pwrite(fd, text, n, (off_t)index.part_bytes), (ssize_t)n);
+        assert_int_equal(pwrite(fd, "garbage", 7, (off_t)p.size), 7);
+        const struct gz_way way = {.engine = *maker, .workers = 2, .index = true};
+        struct gz_found found;
+        struct gz_job job;
+        gz_job_init(&job, &way);
+        gz_io_init(&job.in, fd);
+        long before = most_memory();
+        run_job(&job, &found);
+        assert_int_equal(job.status, GZ_WARNING);
+        assert_int_equal(found.data_bytes, DATA);
+        assert_true(most_memory() - before < (long)(chunk / 1024 / 2));
+        close(fd);
+        free(p.bytes);
+    }
+}
+
 /* An index that lies, with all checksums right: what comes out is the data all the same. */
 static void lying_index(void **state) {
     (void)state;
@@ -282,8 +338,14 @@ static void lying_index(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whole_files_are_good), cmocka_unit_test(truncations), cmocka_unit_test(truncated_at_byte),
-        cmocka_unit_test(corruptions),          cmocka_unit_test(lying_index), cmocka_unit_test(fuzz),
+        cmocka_unit_test(whole_files_are_good),
+        cmocka_unit_test(truncations),
+        cmocka_unit_test(truncated_at_byte),
+        cmocka_unit_test(corruptions),
+        cmocka_unit_test(lying_index),
+        cmocka_unit_test(fuzz),
+        cmocka_unit_test(neither_mark_nor_index),
+        cmocka_unit_test(chunks_that_are_too_large),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
