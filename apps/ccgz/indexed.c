@@ -48,6 +48,7 @@ struct chunk {
     bool busy, member, last; /* it begins with a header; it ends with a trailer */
     bool ends_part;
     uint32_t part_crc; /* then: what it should be */
+    uint64_t index_at; /* who says so */
     bool whole;
     uint64_t from, to; /* where it is in the file */
     size_t data_bytes;
@@ -80,6 +81,7 @@ struct work {
     /* of what was written */
     uint32_t crc, all_crc, part_crc;
     uint64_t member_bytes;
+    uint64_t wrong_at; /* the index that was not true */
 
     size_t chunk_count;
     struct chunk *chunks;
@@ -298,6 +300,7 @@ static int next_chunk(struct work *w, struct chunk *c) {
     w->data_left -= c->data_bytes;
     c->ends_part = ends;
     c->part_crc = x->part_crc;
+    c->index_at = w->parts[w->part_next].index_at;
     w->at = c->to;
     return !ends || c->to == w->parts[w->part_next].index_at ? 1 : -1;
 }
@@ -353,9 +356,10 @@ static bool drain(struct work *w, struct chunk *c, bool good) {
 
 static bool begin_chunk(struct work *w, struct chunk *c) {
     int rc = next_chunk(w, c);
-    if (rc <= 0) return rc == 0;
-    c->busy = cc_task_spawn(&c->task, NULL, inflate_chunk, c) == 0;
-    return c->busy;
+    if (rc > 0) c->busy = cc_task_spawn(&c->task, NULL, inflate_chunk, c) == 0;
+    if (rc == 0 || c->busy) return true;
+    w->wrong_at = w->parts[w->part_next].index_at;
+    return false;
 }
 
 static bool inflate_all(struct work *w) {
@@ -363,13 +367,15 @@ static bool inflate_all(struct work *w) {
     for (size_t i = 0; i < w->chunk_count && good; i++)
         good = chunk_init(&w->chunks[i], w) && begin_chunk(w, &w->chunks[i]);
     for (size_t i = 0; w->chunks[i].busy; i = (i + 1) % w->chunk_count) {
+        bool before = good;
         good = drain(w, &w->chunks[i], good);
+        if (before && !good) w->wrong_at = w->chunks[i].index_at;
         if (good) good = begin_chunk(w, &w->chunks[i]);
     }
     return good;
 }
 
-int gz_inflate_indexed(struct gz_job *job, struct gz_found *found, uint32_t *written_crc) {
+int gz_inflate_indexed(struct gz_job *job, struct gz_found *found, struct gz_left *left) {
     struct work w = {.job = job, .found = found, .whole = job->way->engine->whole};
     w.chunk_count = (size_t)job->way->workers + 1; /* one is written */
     w.index = malloc(sizeof *w.index);
@@ -380,10 +386,11 @@ int gz_inflate_indexed(struct gz_job *job, struct gz_found *found, uint32_t *wri
     if (w.index != NULL && w.header != NULL && w.chunks != NULL && find_parts(&w) &&
         (w.whole || job->way->workers > 1)) {
         job->in_parallel = true;
+        w.wrong_at = w.parts[0].index_at; /* unless another turns out to be */
         done = inflate_all(&w) || gz_status(job) == GZ_ERROR ? 1 : -1;
         for (size_t i = 0; i < w.chunk_count; i++) chunk_fini(&w.chunks[i]);
     }
-    *written_crc = w.all_crc;
+    *left = (struct gz_left){.written_crc = w.all_crc, .index_at = w.wrong_at};
     free(w.chunks);
     free(w.parts);
     free(w.header);
@@ -410,16 +417,17 @@ bool gz_index_total(struct gz_job *job, uint64_t *data_bytes) {
 
 void gz_decompress(struct gz_job *job, struct gz_found *found) {
     const struct gz_way *way = job->way;
-    uint32_t crc = 0;
+    struct gz_left left = {.written_crc = 0};
     uint64_t written = job->out.done;
     int done = 0;
     if (way->index && job->in.seekable && (way->workers > 1 || way->engine->whole))
-        done = gz_inflate_indexed(job, found, &crc);
+        done = gz_inflate_indexed(job, found, &left);
     if (done == 1) return;
     job->in_parallel = false;
     written = job->out.done - written;
     if (written > 0 && job->out.rewinds && ftruncate(job->out.fd, 0) == 0 && lseek(job->out.fd, 0, SEEK_SET) == 0)
         written = job->out.done = 0;
-    gz_inflate_stream(job, found, written, crc);
-    if (done < 0 && gz_status(job) == GZ_OK) gz_warn(job, "its index is not true; the data is good");
+    gz_inflate_stream(job, found, written, left.written_crc);
+    if (done < 0 && gz_status(job) == GZ_OK)
+        gz_warn(job, "its index at byte %llu is not true; the data is good", (unsigned long long)left.index_at);
 }

@@ -26,9 +26,15 @@ struct gz_run {
 };
 void *gz_run(void *run);
 
+/* What an index that was not true leaves: the checksum of what was written by it, and where it is. */
+struct gz_left {
+    uint32_t written_crc;
+    uint64_t index_at;
+};
+
 /* Its two ways. By an index: 1, done; 0, there is none to be used; -1, it was not true: begin anew. The other goes from
  * the beginning to the end; its first `skip` bytes were written before, and their checksum then was `skip_crc`. */
-int gz_inflate_indexed(struct gz_job *job, struct gz_found *found, uint32_t *written_crc);
+int gz_inflate_indexed(struct gz_job *job, struct gz_found *found, struct gz_left *left);
 void gz_inflate_stream(struct gz_job *job, struct gz_found *found, uint64_t skip, uint32_t skip_crc);
 
 /* What indexes say is in a file; false: they do not cover it. */

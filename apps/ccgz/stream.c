@@ -369,7 +369,9 @@ void gz_inflate_stream(struct gz_job *job, struct gz_found *found, uint64_t skip
         inflate_all(&w);
         cc_chan_close(w.pieces);
         (void)cc_task_join(t, NULL);
-        if (w.written < skip) gz_fail(job, "corrupted data: there is less of it than before");
+        if (w.written < skip)
+            gz_fail(job, "corrupted data: at byte %llu there is less of it than before",
+                    (unsigned long long)gz_source_offset(&w.source));
     } else {
         gz_fail(job, "%s", cc_strerror(rc));
     }
