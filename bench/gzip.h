@@ -89,6 +89,15 @@ static inline const char *gzip_fastest(void) {
     return "zlib";
 }
 
+/* Wall time, and how many megabytes of data a second that is, which is shown only. */
+static inline void gzip_report_wall(const char *metric, const char *megabytes, double wall_ms) {
+    char name[64];
+    (void)snprintf(name, sizeof name, "%s_%s", metric, megabytes);
+    bench_report(name, wall_ms, "ms");
+    (void)snprintf(name, sizeof name, "%s_rate_%s", metric, megabytes);
+    bench_report(name, strtod(megabytes, NULL) * 1e3 / wall_ms, "MB/s");
+}
+
 static inline void gzip_report(const char *metric, const char *megabytes, double value, const char *unit) {
     char name[64];
     (void)snprintf(name, sizeof name, "%s_%s", metric, megabytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Decompression to nowhere by ccgz, or by what BENCH_GZIP names, of what pigz has made, by zlib: wall and processor
- * time and peak memory; by the fastest engine; and of what ccgz has made, which has an index. A peer does the first of
- * them, and its figure is for all three. */
+ * time and peak memory; by the fastest engine; and of what ccgz has made, which has an index. So does the twin by plain
+ * threads. Another's program does the first of them, and its figure is for all three. */
 #include "gzip.h"
 
 /* Make a compressed file, unless there is one that is newer than the program and the corpus. */
@@ -15,12 +15,14 @@ static void make(const char *const *command, const char *out, const char *in) {
 
 static struct gzip_run decompress(const char *engine, const char *in) {
     const char *const ccgz[] = {BENCH_CCGZ, "-p", gzip_workers(), "--engine", engine, "-dc", in, NULL};
+    const char *const pthread[] = {BENCH_CCGZ_PTHREAD_INFLATE, engine, gzip_workers(), in, NULL};
     const char *const pigz[] = {"pigz", "-dc", in, NULL};
     const char *const pigz_1[] = {"pigz", "-p", "1", "-dc", in, NULL};
     const char *const gzip[] = {"gzip", "-dc", in, NULL};
     const char *const libdeflate[] = {"libdeflate-gzip", "-dc", in, NULL};
     const char *const igzip[] = {"igzip", "-dc", in, NULL};
-    const char *const *command = gzip_is("pigz")         ? pigz
+    const char *const *command = gzip_is("pthread")      ? pthread
+                                 : gzip_is("pigz")       ? pigz
                                  : gzip_is("pigz-p1")    ? pigz_1
                                  : gzip_is("gzip")       ? gzip
                                  : gzip_is("libdeflate") ? libdeflate
@@ -40,15 +42,21 @@ int main(void) {
         make(pigz, foreign, in);
         make(ccgz, own, in);
         struct gzip_run r = decompress("zlib", foreign), fast = r, indexed = r;
-        if (gzip_is("ccgz")) {
+        const int own_engines = gzip_is("ccgz") || gzip_is("pthread");
+        if (own_engines) {
             fast = decompress(gzip_fastest(), foreign);
             indexed = decompress(gzip_fastest(), own);
         }
-        gzip_report("wall", sizes[i], r.wall_ms, "ms");
+        gzip_report_wall("wall", sizes[i], r.wall_ms);
         gzip_report("cpu", sizes[i], r.cpu_ms, "ms");
         gzip_report("memory", sizes[i], r.memory_bytes, "bytes");
-        gzip_report("fast", sizes[i], fast.wall_ms, "ms");
-        gzip_report("index", sizes[i], indexed.wall_ms, "ms");
+        if (own_engines) {
+            gzip_report_wall("fast", sizes[i], fast.wall_ms);
+            gzip_report_wall("index", sizes[i], indexed.wall_ms);
+        } else {
+            gzip_report("fast", sizes[i], fast.wall_ms, "ms");
+            gzip_report("index", sizes[i], indexed.wall_ms, "ms");
+        }
     }
     return 0;
 }
