@@ -80,7 +80,7 @@ def figures(output):
     """The lines `name value unit` of a program's output: {name: (value, unit)}."""
     found = {}
     for line in output.splitlines():
-        match = re.fullmatch(r"(\w+) ([\d.eE+-]+) (\w+)", line)
+        match = re.fullmatch(r"(\w+) ([\d.eE+-]+) ([\w/]+)", line)
         if not match or float(match[2]) <= 0:
             raise Skip(f"not `name value unit` with a value above 0: {line!r}")
         found[match[1]] = (float(match[2]), match[3])
