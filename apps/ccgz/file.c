@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Outputs. A file is written under another name in the same directory, and gets its own name when all of it is there:
  * whatever happens before that, a full disk, a signal, a crash, input and earlier output are as they were. Errors of
- * close() count, since some file systems write only then.
+ * close() count, since some file systems write only then. With -Y it has its name on disk, and what it names, before
+ * anybody removes the input.
  *
  * A signal removes the file and ends the program. All other threads block signals, so handlers run on the main thread;
  * it blocks them where the name changes, so the handler sees no file that has no name, and no name of another file.
@@ -55,7 +56,7 @@ char *gz_name_beside(const char *path, const char *name) {
 
 /* ---- signals ---- */
 
-static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU};
 static char *volatile to_remove; /* R: the handler */
 
 static void on_signal(int number) {
@@ -140,19 +141,45 @@ static int rename_new(const char *from, const char *to) {
     return rename(from, to) == 0 ? 0 : -errno; /* a file system without links */
 }
 
+/* Have on disk what was written, where there is a disk. */
+static int sync_fd(int fd) {
+    return fsync(fd) == 0 || errno == EINVAL || errno == EROFS || errno == ENOTSUP ? 0 : -errno;
+}
+
+/* Have the name on disk, too: it is what the folder has. */
+static int sync_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    char *folder = slash == NULL ? strdup(".") : strndup(path, (size_t)(slash + 1 - path));
+    if (folder == NULL) return -ENOMEM;
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int rc = fd < 0 ? -errno : sync_fd(fd);
+    if (fd >= 0 && close(fd) != 0 && rc == 0) rc = -errno;
+    free(folder);
+    return rc;
+}
+
 int gz_target_finish(struct gz_target *t, const struct stat *like, bool replace, bool synchronous) {
     sigset_t old;
     int rc = 0;
     if (like != NULL) copy_attributes(t->fd, like);
-    if (synchronous && fsync(t->fd) != 0) rc = -errno;
+    if (synchronous) rc = sync_fd(t->fd);
     if (close(t->fd) != 0 && rc == 0) rc = -errno;
     block_signals(&old);
     if (rc == 0 && replace)
         rc = rename(t->temporary, t->path) == 0 ? 0 : -errno;
     else if (rc == 0)
         rc = rename_new(t->temporary, t->path);
-    if (rc != 0) (void)unlink(t->temporary);
+    if (rc != 0)
+        (void)unlink(t->temporary);
+    else if (synchronous)
+        rc = sync_name(t->path);
     forget(t);
     (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return rc;
+}
+
+int gz_output_finish(int fd, bool synchronous) {
+    int rc = synchronous ? sync_fd(fd) : 0;
+    if (close(fd) != 0 && rc == 0) rc = -errno;
     return rc;
 }

@@ -26,9 +26,13 @@ void gz_target_signals(void);
 /* 0, or a negative errno. */
 int gz_target_open(struct gz_target *t, const char *path);
 /* It is complete: give it mode, owner and times of another, and its name. Without `replace` nothing that has appeared
- * there meanwhile is replaced: -EEXIST. The target is gone, also on an error. */
+ * there meanwhile is replaced: -EEXIST. With `synchronous` both it and its name are on disk then. The target is gone,
+ * also on an error. */
 int gz_target_finish(struct gz_target *t, const struct stat *like, bool replace, bool synchronous);
 /* It is not to be. */
 void gz_target_abandon(struct gz_target *t);
+
+/* Close an output that somebody else has opened: 0, or a negative errno, as it may turn out only then. */
+int gz_output_finish(int fd, bool synchronous);
 
 #endif /* CCGZ_FILE_H */

@@ -102,7 +102,10 @@ int main(int argc, char **argv) {
     for (int i = 0; i < app.o.file_count; i++) process(&app, app.o.files[i]);
     if (app.o.mode == GZ_LIST) gz_app_list_totals(&app);
     if (app.runtime != NULL) cc_runtime_destroy(app.runtime);
-    if ((fflush(stdout) != 0 || ferror(stdout)) && app.status != GZ_ERROR)
-        (void)gz_app_say(&app, GZ_ERROR, "standard output", "write error");
+    rc = fflush(stdout) != 0 ? -errno : ferror(stdout) ? -EIO : 0;
+    int closed = gz_output_finish(STDOUT_FILENO, app.o.synchronous);
+    if (rc == 0) rc = closed;
+    if (rc != 0 && app.status != GZ_ERROR)
+        (void)gz_app_say(&app, GZ_ERROR, "standard output", "write error: %s", cc_strerror(rc));
     return app.status;
 }

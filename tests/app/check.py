@@ -563,6 +563,14 @@ def case_words():
 
 # ---- what interrupts it ----
 
+def zeros_in_members(name, size):
+    """A large file of zeros, made in no time."""
+    member = gzip.compress(bytes(32 << 20), 1)
+    with open(name, "wb") as f:
+        for _ in range(size >> 25):
+            f.write(member)
+
+
 def limit_file_size(size):
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
@@ -581,7 +589,7 @@ def case_full_disk():
             done = subprocess.run([CCGZ, *words], stdout=full, stderr=subprocess.PIPE)
             need(done.returncode == 1 and b"no space left" in done.stderr, f"a full disk: {done}")
         done = subprocess.run([CCGZ, "-l", "noise.gz"], stdout=full, stderr=subprocess.PIPE)
-        need(done.returncode == 1, "-l to a full disk")
+        need(done.returncode == 1 and b"no space left" in done.stderr, f"-l to a full disk: {done}")
     os.unlink("noise")
     _, err = run("-d", "noise.gz", code=1, preexec_fn=lambda: limit_file_size(1_000_000))
     need(listing() == ["noise.gz"], "a file too large, decompressing")
@@ -589,18 +597,87 @@ def case_full_disk():
     need(Path("noise").read_bytes() == before, "it was lost")
 
 
+def case_full_file_system():
+    """A real one, where one may be made."""
+    os.mkdir("small")
+    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4M", "none", "small"], capture_output=True)
+    if made.returncode != 0:
+        return  # one must be root for that; files that are too large are as good
+    try:
+        data = noise(3_000_000)
+        for words, content in ((["noise"], data), (["-d", "noise.gz"], run("-c", stdin=data)[0]),
+                               (["-d", "--no-index", "noise.gz"], run("-c", stdin=data)[0])):
+            write(f"small/{words[-1]}", content)
+            _, err = run(*words[:-1], f"small/{words[-1]}", code=1)
+            need("no space left" in err, f"{words}: {err}")
+            need(os.listdir("small") == words[-1:], f"{words}: left behind: {os.listdir('small')}")
+            need(Path(f"small/{words[-1]}").read_bytes() == content, f"{words}: the input is another")
+            os.unlink(f"small/{words[-1]}")
+    finally:
+        subprocess.run(["umount", "-l", "small"], check=True)
+
+
 def case_signals():
     """In the middle of it: neither a temporary file nor a lost input."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        with open("big", "wb") as f:
-            f.truncate(8 << 30)
-        with subprocess.Popen([CCGZ, "-9", "big"]) as p:
-            while not any(name.startswith(".ccgz-") and os.stat(name).st_size > 0 for name in listing()):
-                need(p.poll() is None, "it ended by itself")
-                time.sleep(0.005)
-            p.send_signal(number)
-        need(p.returncode == -number, f"ended with {p.returncode}, not by signal {number}")
-        need(listing() == ["big"] and os.stat("big").st_size == 8 << 30, f"left behind: {listing()}")
+    with open("big", "wb") as f:
+        f.truncate(8 << 30)
+    zeros_in_members("packed.gz", 8 << 30)
+    before = listing(), os.stat("big").st_size, os.stat("packed.gz").st_size
+    ends = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE, signal.SIGXCPU)
+    for words in (["-9", "big"], ["-d", "packed.gz"], ["-d", "--no-index", "-p1", "packed.gz"]):
+        for number in ends if words == ["-9", "big"] else ends[:2]:
+            def no_core():
+                resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            with subprocess.Popen([CCGZ, *words], preexec_fn=no_core) as p:
+                while not any(name.startswith(".ccgz-") and os.stat(name).st_size > 0 for name in listing()):
+                    need(p.poll() is None, "it ended by itself")
+                    time.sleep(0.005)
+                p.send_signal(number)
+            need(p.returncode == -number, f"{words}: ended with {p.returncode}, not by signal {number}")
+            after = listing(), os.stat("big").st_size, os.stat("packed.gz").st_size
+            need(after == before, f"{words}, signal {number}: left behind: {listing()}")
+
+
+def case_ignored_signals():
+    """Who has told it to ignore one, as nohup does, means it."""
+    write("a", INPUTS["text"])
+    for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE):
+        def ignore(number=number):
+            signal.signal(number, signal.SIG_IGN)
+            os.kill(os.getpid(), number)
+        subprocess.run([CCGZ, "-kf", "a"], preexec_fn=ignore, restore_signals=False, check=True)
+
+
+def case_synchronous():
+    data = INPUTS["text"]
+    os.mkdir("in")
+    for name in ("a", "in/a"):
+        write(name, data)
+        run("-Y", name)
+        need(gzip.decompress(Path(f"{name}.gz").read_bytes()) == data and not os.path.exists(name), f"-Y {name}")
+        run("--synchronous", "-d", f"{name}.gz")
+        need(Path(name).read_bytes() == data and not os.path.exists(f"{name}.gz"), f"-dY {name}")
+    need(gzip.decompress(run("-cY", "a")[0]) == data, "-cY to a pipe")
+    with open("out", "wb") as out:
+        subprocess.run([CCGZ, "-cY", "a"], stdout=out, check=True)
+    need(gzip.decompress(Path("out").read_bytes()) == data, "-cY to a file")
+
+
+def case_times():
+    """-M is of the time alone: without the name, or with it."""
+    write("a", b"data")
+    os.utime("a", (1_500_000_000, 1_400_000_000))
+    stamp = (1_400_000_000).to_bytes(4, "little")
+    for words, flags, time_bytes in ((["-nM"], 0, stamp), (["-n", "--time"], 0, stamp), (["-Mn"], 0, bytes(4)),
+                                     (["-M"], 8, stamp), (["-m"], 8, bytes(4)), (["--no-time"], 8, bytes(4))):
+        packed = run("-c", *words, "a")[0]
+        need(packed[3] == flags and packed[4:8] == time_bytes, f"{words}: {packed[:10]}")
+    write("b.gz", run("-c", "a")[0])
+    os.utime("b.gz", (1_600_000_000, 1_600_000_000))
+    for words, when in ((["-dkf"], 1_600_000_000), (["-dkfM"], 1_400_000_000), (["-dkfNm"], None)):
+        run(*words, "b.gz")
+        need(when is None or int(os.stat("b").st_mtime) == when, f"{words}: {os.stat('b').st_mtime}")
+    need(int(os.stat("a").st_mtime) == 1_600_000_000, "-Nm: the name, but not the time")
 
 
 def case_broken_pipe():
