@@ -5,6 +5,7 @@
 #include "options.h"
 #include "engine.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <sched.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 
 enum { ENGINE = 256, NO_INDEX, INDEX, CHUNK, FAST, BEST };
 enum { BLOCK_MIN = 32 * 1024, BLOCK_MAX = 512 * 1024 * 1024, WORKERS_MAX = 1024, CHUNK_BYTES = 512 * 1024 };
+enum { PROCESSORS_MAX = 1024 * 1024 }; /* no kernel has so many */
 
 static const char usage[] =
     "usage: ccgz [OPTION]... [FILE]...\n"
@@ -96,10 +98,17 @@ static int refuse(const char *what, const char *word) {
     return GZ_ERROR;
 }
 
+/* Those we may use. The kernel wants room for all there are, and does not say how many: EINVAL is too little. */
 static unsigned processors(void) {
-    cpu_set_t set;
-    int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-    return n > 0 ? (unsigned)n : 1;
+    int n = 0, rc = -EINVAL;
+    for (size_t most = CPU_SETSIZE; rc == -EINVAL && most <= PROCESSORS_MAX; most *= 2) {
+        const size_t bytes = CPU_ALLOC_SIZE(most);
+        cpu_set_t *set = CPU_ALLOC(most);
+        rc = set == NULL ? -ENOMEM : sched_getaffinity(0, bytes, set) != 0 ? -errno : 0;
+        if (rc == 0) n = CPU_COUNT_S(bytes, set);
+        CPU_FREE(set);
+    }
+    return n < 1 ? 1 : n < WORKERS_MAX ? (unsigned)n : WORKERS_MAX;
 }
 
 /* A size: in KiB, or with a letter. 0: none. */

@@ -8,6 +8,7 @@ gzip and pigz are asked where they are installed. Signals, full disks and termin
 
     check.py CCGZ [CASE...]     run all cases, or those named
 """
+import fcntl
 import gzip
 import os
 import pty
@@ -17,9 +18,11 @@ import select
 import shutil
 import signal
 import stat
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 import time
 import zlib
@@ -694,10 +697,11 @@ def case_broken_pipe():
         need(p.returncode == -signal.SIGPIPE and err == b"", f"{words}: {p.returncode} {err}")
 
 
-def on_terminal(*words, answer=None, wait=30):
+def on_terminal(*words, answer=None, wait=30, columns=0):
     """Run it with a terminal as stdin, stdout and stderr: (code, what was shown)."""
     pid, fd = pty.fork()
     if pid == 0:
+        fcntl.ioctl(2, termios.TIOCSWINSZ, struct.pack("4H", 24, columns, 0, 0))
         os.execv(CCGZ, [CCGZ, *words])
     shown, end = b"", time.monotonic() + wait
     while time.monotonic() < end:
@@ -738,6 +742,25 @@ def case_terminal():
     code, shown = on_terminal("-k", "-9", "big", wait=120)
     need(code == 0 and re.search(r"big: \[#*\.*\] +\d+ %", shown), f"no progress: {shown[:200]}")
     need("[#" not in on_terminal("-kqf", "-1", "big", wait=120)[1], "-q shows progress")
+
+
+def case_narrow_terminal():
+    """What is shown of progress stays in its line, whatever the name."""
+    for name, columns in (("n" * 200, 0), ("n" * 200, 120), ("\u00fc" * 100, 80), ("n" * 200, 40), ("n" * 200, 12)):
+        for megabytes in (150, 600, 2400):  # until it takes long enough
+            with open(name, "wb") as f:
+                f.truncate(megabytes << 20)
+            code, shown = on_terminal("-9f", "-p1", name, wait=120, columns=columns)
+            lines = [line for line in re.split(r"\x1b\[K|\r", shown) if line]
+            if lines:
+                break
+        width = columns or 80
+        need(code == 0 and lines, f"no progress: {code} {shown[:200]}")
+        need(all(len(line) < width for line in lines), f"{columns} columns: {max(lines, key=len)}")
+        need(all(f"{name[0] * 8}" in line for line in lines) or width < 50, f"{columns} columns: no name: {lines[:2]}")
+        need(columns == 12 or all(re.search(r" \d+ %, ", line) for line in lines), f"{columns} columns: {lines[:2]}")
+        need(width < 80 or all("[" in line for line in lines), f"{columns} columns: no bar in {lines[:2]}")
+        os.unlink(f"{name}.gz")
 
 
 def main():
