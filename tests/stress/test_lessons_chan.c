@@ -2,7 +2,7 @@
 /* Goal: no wake-up is lost, no value doubled or left behind, whoever waits at a channel and however (lessons 53 to 56,
  * 58 to 60, 63, 67, 77, 78). Lesson 57 is test_chan_conserve.c, 61 tests/api/test_chan.c and, with 69,
  * test_lessons_chan_waiters.c, 62 tests/unit/test_chan_locks.c, 64 and 65 test_lessons_select.c, 66
- * tests/api/test_chan.c and test_chan_deadlocks.c, 70 tests/fault/test_hot_paths.c.
+ * tests/unit/test_closer.c and test_chan_deadlocks.c, 70 tests/fault/test_hot_paths.c.
  * Method: each lesson's own program, on runtimes of 1, 2, 7 and 16 workers, with plain calls and as its timed twin:
  * the same calls under a deadline of an hour (lesson 63). What is lost shows as a hang, or in a sum.
  * Timeout: 120
