@@ -98,6 +98,8 @@ static void fpu_load(uint64_t words) {
 #endif
 }
 
+/* LSan is told of each stack by itself: it walks what the list of maps says can be read, and light guards, between two
+ * stacks, are not in that list. */
 void cc__hooks_fiber_begin(struct cc__fiber *f, bool root) {
     if ((f->hooks & CC__HOOK_TSAN) != 0) f->hook.tsan = root ? __tsan_get_current_fiber() : __tsan_create_fiber(0);
     if ((f->hooks & CC__HOOK_LSAN) != 0 && !root) __lsan_register_root_region(f->lo, f->bytes);

@@ -182,8 +182,6 @@ static void slabs_destroy(struct cc__list *doomed) {
 static struct stack_class *class_of(uint8_t home, unsigned cls) {
     struct stack_class *c = &pool.cls[home][cls];
     if (c->open.head.next == NULL) { /* first use: statically zero */
-        /* LSan walks memory by the list of maps, which does not show light guards. */
-        if ((cc__hooks_present() & CC__HOOK_LSAN) != 0) cc__vm_guard_force(CC__VM_GUARD_MPROTECT);
         cc__list_init(&c->open);
         c->next_slots = SLAB_SLOTS_MIN;
     }
