@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Channels, for poll functions: one attempt, and if that does not do, the future's node goes on the list. It is met
  * there as any other waiter is: a value is copied into its struct, or from it, and it is polled again
- * (sched/polls.h).
+ * (sched/polls.h). What is done at once is counted, so that a channel that is always ready lets others run.
  *
  * Prev: chan/select.c  Next: chan/oneshot.c */
 #include <ccrt/future.h>
@@ -50,20 +50,27 @@ static int enlist(struct cc__future *p, cc_chan *c, bool send, void *elem) {
     return rc;
 }
 
+/* It does not wait already: one attempt. If it was done, it is one operation, whatever it counts for inside. */
+static int attempt(struct cc__future *p, cc_chan *c, bool send, void *elem) {
+    if (!cc__polled_may_go_on()) return -EAGAIN;
+    struct cc__worker *w = cc__worker_current();
+    unsigned had = w->budget;
+    int rc = send ? cc_channel_try_send(c, elem) : cc_channel_try_recv(c, elem);
+    if (rc == -EAGAIN) rc = enlist(p, c, send, elem);
+    if (rc == 0) w->budget = had - 1;
+    return rc;
+}
+
 int cc_channel_poll_send(cc_future *f, cc_chan *c, const void *elem) {
     struct cc__future *p = cc__polled_self(f);
     if (c == NULL || elem == NULL) return -EINVAL;
     if (cc__polled_task(p)->polls) return look(p, c);
-    if (!cc__polled_may_go_on()) return -EAGAIN;
-    int rc = cc_channel_try_send(c, elem);
-    return rc == -EAGAIN ? enlist(p, c, true, (void *)(uintptr_t)elem) : rc; /* it is only read */
+    return attempt(p, c, true, (void *)(uintptr_t)elem); /* it is only read */
 }
 
 int cc_channel_poll_recv(cc_future *f, cc_chan *c, void *elem) {
     struct cc__future *p = cc__polled_self(f);
     if (c == NULL || elem == NULL) return -EINVAL;
     if (cc__polled_task(p)->polls) return look(p, c);
-    if (!cc__polled_may_go_on()) return -EAGAIN;
-    int rc = cc_channel_try_recv(c, elem);
-    return rc == -EAGAIN ? enlist(p, c, false, elem) : rc;
+    return attempt(p, c, false, elem);
 }
