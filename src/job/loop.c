@@ -8,7 +8,9 @@
  *
  * A grain that is chosen is a part in 64 for each worker, or what takes some 10 us if that is less: who wants a part is
  * answered between two steps. How long a step takes is found out before the first fork, while nobody helps, and so by
- * as few indices as can be timed; if the rest would take less time than to wake somebody, it is done alone.
+ * as few indices as can be timed; if the rest would take less time than to wake somebody, it is done alone. The first
+ * indices may be quicker than the others: so that is done in pieces, each twice the one before but a small part of
+ * all, and as soon as they have taken too long together, the rest is split after all.
  *
  * Prev: job/frame.c  Next: job/sort.c */
 #include <ccrt/parallel.h>
@@ -25,9 +27,10 @@ enum {
     REDUCE_PARTS = 1024,
     TRY_FIRST = 4096, /* a part in so many is tried first, and in so many at most */
     TRY = 64,
-    TRY_CYCLES = 1000, /* less than that tells nothing */
-    ALONE_CYCLES = 30000,
-    STEP_CYCLES = 25000
+    TRY_NS = 300, /* less than that tells nothing */
+    ALONE_NS = 10000,
+    ALONE_PIECES = 8, /* what is done alone is done in so many at least */
+    STEP_NS = 8000
 };
 
 struct loop {
@@ -119,38 +122,46 @@ static size_t workers_here(void) {
     return rt->base_count;
 }
 
-/* A step is not to take long, if `few` indices take that many cycles. */
-static void shorten(struct loop *l, size_t least, size_t few, uint64_t cycles) {
-    size_t fit = few / (cycles / STEP_CYCLES + 1);
-    if (cycles < STEP_CYCLES) {
-        size_t times = STEP_CYCLES / (cycles + 1);
+/* A step is not to take long, if `few` indices take that long. */
+static void shorten(struct loop *l, size_t least, size_t few, int64_t took_ns) {
+    size_t took = (size_t)took_ns, fit = few / (took / STEP_NS + 1);
+    if (took < STEP_NS) {
+        size_t times = STEP_NS / (took + 1);
         if (l->grain / few <= times) return;
         fit = few * times;
     }
     if (fit < l->grain) l->grain = fit > least ? fit : least;
 }
 
-/* The first few indices of a loop whose grain is to be chosen; what is left. The very first are not what the others
- * are: code and data may be far away. */
+/* The next few, of [*lo, hi); how long they took. */
+static int64_t step_timed(struct loop *l, size_t *lo, size_t few, int64_t *begun) {
+    step(l, *lo, *lo + few);
+    *lo += few;
+    int64_t now = cc__now_ns(), took = now - *begun;
+    *begun = now;
+    return took;
+}
+
+/* The first few indices of a loop whose grain is to be chosen, or all; what is left. The very first are not what the
+ * others are: code and data may be far away. */
 static size_t try_alone(struct loop *l, size_t lo, size_t hi) {
     size_t all = hi - lo, few = all / TRY_FIRST + 1, least = l->grain / (PARTS_MAX / PARTS) + 1;
     if (all < TRY) return lo;
-    uint64_t begun = cc__cycles(), took;
+    int64_t begun = cc__now_ns(), took, together = 0;
     for (bool first = true;; first = false) {
-        step(l, lo, lo + few);
-        lo += few;
-        uint64_t now = cc__cycles();
-        took = now - begun;
-        begun = now;
-        if (took >= ALONE_CYCLES || (!first && (took >= TRY_CYCLES || few > all / TRY / 4))) break;
+        took = step_timed(l, &lo, few, &begun);
+        if (took >= ALONE_NS || (!first && (took >= TRY_NS || few > all / TRY / 4))) break;
         if (!first) few *= 2;
     }
-    if (took * ((hi - lo) / few) > ALONE_CYCLES) {
-        shorten(l, least, few, took);
-        return lo;
+    if ((uint64_t)took * ((hi - lo) / few) <= ALONE_NS) {
+        for (size_t most = all / ALONE_PIECES; lo < hi && together <= ALONE_NS; together += took) {
+            few = 2 * few < most ? 2 * few : most;
+            if (few > hi - lo) few = hi - lo;
+            took = step_timed(l, &lo, few, &begun);
+        }
     }
-    step(l, lo, hi);
-    return hi;
+    if (lo < hi) shorten(l, least, few, took);
+    return lo;
 }
 
 int cc_priv_parallel_for(size_t lo, size_t hi, size_t grain, int (*body)(size_t lo, size_t hi, void *args),

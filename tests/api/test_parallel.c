@@ -42,6 +42,14 @@ CC_RANGE(spin, (_Atomic long *, work)) {
     cc__add_relaxed(work, (long)(hi - lo));
 }
 
+/* The first indices are as nothing beside the others. */
+CC_RANGE(steep, (size_t, flat), (_Atomic long *, work)) {
+    longest_of(hi - lo);
+    for (size_t i = lo > flat ? lo : flat; i < hi; i++)
+        for (int k = 0; k < 20; k++) cc__cpu_relax();
+    cc__add_relaxed(work, (long)(hi - lo));
+}
+
 static void check(size_t lo, size_t hi) {
     for (size_t i = 0; i < N; i++) test_must(mark[i] == (i >= lo && i < hi));
     memset(mark, 0, sizeof mark);
@@ -81,6 +89,21 @@ static void each_index_once(void **state) {
     check(0, N);
     assert_int_equal(cc_parallel_for(0, N, CC_STATIC, count, mark), 0);
     check(0, N);
+}
+
+/* However quick the first indices are, no call of a body gets the better part of a loop. */
+static void *begins_quickly(void *workers) {
+    for (size_t flat = N / 64; flat < N; flat *= 2) {
+        _Atomic long work = 0;
+        cc__store_relaxed(&longest, 0);
+        test_must(cc_parallel_for(0, N, 0, steep, flat, &work) == 0);
+        test_must(cc__load_relaxed(&work) == N && cc__load_relaxed(&longest) <= N / 8);
+    }
+    return workers;
+}
+static void the_first_do_not_speak_for_all(void **state) {
+    (void)state;
+    test_on_all(begins_quickly);
 }
 
 /* ---- the end before the end ---- */
@@ -229,6 +252,6 @@ static void elements_are_sorted_and_equal_ones_stay(void **state) {
     sorts(NULL);
 }
 
-TEST_MAIN(cmocka_unit_test(each_index_once), cmocka_unit_test(errors_and_cancellation_end_loops),
-          cmocka_unit_test(reductions_are_the_same_each_time),
+TEST_MAIN(cmocka_unit_test(each_index_once), cmocka_unit_test(the_first_do_not_speak_for_all),
+          cmocka_unit_test(errors_and_cancellation_end_loops), cmocka_unit_test(reductions_are_the_same_each_time),
           cmocka_unit_test(elements_are_sorted_and_equal_ones_stay))
