@@ -63,8 +63,10 @@ CC_API void cc_runtime_destroy(cc_runtime *rt);
 
 /* The same with limits: wait so long for all tasks to end by themselves; then take no more (spawns fail with
  * -ESHUTDOWN), cancel them, and wait so long for them to end. Negative: for ever.
- *   Returns    0 and the runtime is gone; -ETIMEDOUT some tasks did not end, stderr names them, and the runtime is
- *              still there, but takes no tasks: call it again, or end the process
+ * Futures are cancelled where they sleep, and where they are polled for another reason; one that waits for a channel, a
+ * task, another future or its waker is not: cancel it before, or let it end (cc_future_cancel).
+ *   Returns    0 and the runtime is gone; -ETIMEDOUT some tasks did not end, stderr names them, and says how many
+ *              futures; the runtime is still there, but takes no tasks: call it again, or end the process
  *   Call from  a plain thread */
 CC_API int cc_runtime_shutdown(cc_runtime *rt, int64_t wait_ms, int64_t cancelled_ms);
 

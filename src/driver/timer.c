@@ -307,6 +307,32 @@ struct cc__task *cc__timers_expire(struct cc__timers *s, int64_t now_ns) {
     return ready;
 }
 
+/* All are taken out, by way of the near heap, and put back there. A future whose timer is in here cannot be over
+ * before it has taken that out, which needs the lock. */
+struct cc__task *cc__timers_cancel_futures(struct cc__timers *s) {
+    struct cc__task *ready = NULL, **last = &ready;
+    struct cc__timer *seen = NULL;
+    cc__lock_take(&s->lock);
+    advance(s, CC__NEVER);
+    for (struct cc__timer *t; (t = s->near) != NULL; seen = t) {
+        struct cc__task *task = t->task;
+        take(s, t);
+        t->sibling = seen;
+        if (task->stack_class != CC__STACKLESS || cc__state_cancel(task) != CC__UNPARK_QUEUE) continue;
+        task->next = NULL;
+        *last = task;
+        last = &task->next;
+    }
+    while (seen != NULL) {
+        struct cc__timer *t = seen;
+        seen = t->sibling;
+        heap_add(&s->near, t);
+    }
+    publish_next(s);
+    cc__lock_drop(&s->lock);
+    return ready;
+}
+
 void cc__timers_end(struct cc__timers *s) {
     int64_t tick = first_used(s);
     CC_ASSERT(tick < 0 && s->near == NULL && s->far == NULL);

@@ -68,5 +68,7 @@ bool cc__timers_add(struct cc__timers *s, struct cc__timer *t);
 void cc__timers_remove(struct cc__timers *s, struct cc__timer *t);
 /* Decide the waits that end by now_ns. Returns the tasks to queue, linked by `next`. */
 struct cc__task *cc__timers_expire(struct cc__timers *s, int64_t now_ns);
+/* Cancel all futures that sleep here: a runtime ends. Returns those to queue, linked by `next`. */
+struct cc__task *cc__timers_cancel_futures(struct cc__timers *s);
 
 #endif /* CC__DRIVER_TIMER_H */

@@ -110,7 +110,9 @@ int cc_poll_sleep_ms(cc_future *f, int64_t ms) {
     p->timer = (struct cc__timer){.when_ns = when, .task = t, .epoch = w.epoch};
     p->set = &cc__worker_current()->timers;
     if (cc__timers_add(p->set, &p->timer)) cc__idle_timer_added(t->runtime, when);
-    return -EAGAIN;
+    if (CC__LIKELY(!cc__polled_cancelled(p)))
+        return -EAGAIN; /* who ends the runtime finds the timer, or is seen here */
+    return give_up(p) == CC__CANCELLED ? -ECANCELED : 0;
 }
 
 /* ---- joining ---- */

@@ -315,19 +315,23 @@ static void left_one(struct cc__task *t, void *arg) {
     cc__text_print(&text);
 }
 
-void cc__dump_left(const struct cc__runtime *rt) {
+static void say_count(const char *before, uint64_t n, const char *after) {
+    char buf[LINE_ROOM];
+    struct cc__text text = cc__text_on(buf, sizeof buf);
+    cc__text_str(&text, before);
+    cc__text_dec(&text, n);
+    cc__text_str(&text, after);
+    cc__text_print(&text);
+}
+
+/* Futures are in their users' memory: of so many that are live, those that were not seen. */
+void cc__dump_left(const struct cc__runtime *rt, uint64_t live) {
     static struct left l; /* with the lock: it is large for a stack */
     cc__lock_take(&dump_lock);
     l = (struct left){.rt = rt};
     cc__report_begin();
     cc__task_each(left_one, &l);
-    if (l.more > 0) {
-        char buf[LINE_ROOM];
-        struct cc__text text = cc__text_on(buf, sizeof buf);
-        cc__text_str(&text, "ccrt: shutdown: and ");
-        cc__text_dec(&text, l.more);
-        cc__text_str(&text, " more\n");
-        cc__text_print(&text);
-    }
+    if (l.more > 0) say_count("ccrt: shutdown: and ", l.more, " more\n");
+    if (live > l.lines) say_count("ccrt: shutdown: futures that did not end: ", live - l.lines, "; cancel them\n");
     cc__lock_drop(&dump_lock);
 }

@@ -53,7 +53,7 @@ void cc__report_site(struct cc__text *text, const struct cc__report *r);        
 void cc__report_line(struct cc__text *text, const struct cc__report *r, int64_t now_ns); /* all of them, no end */
 
 /* All tasks of a runtime that did not end, a line each, to stderr; in dump.c. */
-void cc__dump_left(const struct cc__runtime *rt);
+void cc__dump_left(const struct cc__runtime *rt, uint64_t live);
 /* One task, with a word before and after, and where it is; to stderr; in dump.c. */
 void cc__dump_one(struct cc__task *t, const char *before, const char *after, const uintptr_t *pcs, size_t depth);
 /* As cc_dump(), to a descriptor; apart: each task by itself; in dump.c. */

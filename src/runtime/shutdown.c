@@ -6,7 +6,8 @@
  *
  * The runtime is the root nursery of all its tasks. It keeps no list of them, because every spawn would have to
  * write to it: to cancel, all records there are in the process are told, and who is not under what was cancelled goes
- * on waiting.
+ * on waiting. A future's record is its user's: of those only who sleeps is found, by its timer, and is polled; who
+ * begins to sleep looks once more after it has added the timer. The others are their owners' to cancel.
  *
  * Prev: runtime/runtime.c  Next: runtime/report.h */
 #include "runtime.h"
@@ -21,15 +22,15 @@
 
 enum { POLL_MIN_NS = 20000, POLL_MAX_NS = 2000000, MS = 1000000 };
 
-/* Whether every task that was spawned has ended. */
-static bool all_ended(struct cc__runtime *rt) {
+/* How many that were spawned have not ended, tasks and futures. */
+static uint64_t live(struct cc__runtime *rt) {
     uint64_t ended = 0, spawned = 0;
     /* [SD1] acquire: pairs with the release in cc__finish(); what an ended task spawned is counted below. */
     unsigned count = cc__worker_count(rt);
     for (unsigned i = 0; i < count; i++) ended += cc__load_acquire(&rt->workers[i].count.ended);
     count = cc__worker_count(rt);
     for (unsigned i = 0; i < count; i++) spawned += cc__load_relaxed(&rt->workers[i].count.spawned);
-    return ended == spawned + cc__load_relaxed(&rt->spawned);
+    return spawned + cc__load_relaxed(&rt->spawned) - ended;
 }
 
 /* Wait for that, for so long. */
@@ -37,7 +38,7 @@ static bool await_all(struct cc__runtime *rt, int64_t ms) {
     int64_t now = cc__now_ns(), pause = POLL_MIN_NS;
     int64_t until = ms < 0 || ms > (CC__NEVER - now) / MS ? CC__NEVER : now + ms * MS;
     _Atomic uint32_t nobody = 0;
-    while (!all_ended(rt)) {
+    while (live(rt) != 0) {
         now = cc__now_ns();
         if (now >= until) return false;
         int64_t next = now + pause;
@@ -59,6 +60,8 @@ static void close_and_cancel(struct cc__runtime *rt) {
     cc__store_release(&rt->cancelled, 1); /* [CN2] release: as a nursery's */
     cc__fence_full();                     /* [SD2] D2, see sched/spawn.c */
     cc__task_each(tell, NULL);
+    for (unsigned i = 0, count = cc__worker_count(rt); i < count; i++)
+        cc__ready_list(cc__timers_cancel_futures(&rt->workers[i].timers));
 }
 
 void cc__runtime_stop_workers(struct cc__runtime *rt, unsigned started) {
@@ -78,7 +81,7 @@ int cc_runtime_shutdown(cc_runtime *rt, int64_t wait_ms, int64_t cancelled_ms) {
     if (!await_all(core, wait_ms)) {
         close_and_cancel(core);
         if (!await_all(core, cancelled_ms)) {
-            cc__dump_left(core);
+            cc__dump_left(core, live(core));
             return -ETIMEDOUT;
         }
     }

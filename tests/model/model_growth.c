@@ -19,7 +19,7 @@
  * Survives: cc__grow_find_begun: load_acquire -> relaxed: nothing is read because of `stopping`
  * Weaken: src/sched/grow.c: find_place: store_release -> relaxed
  * Weaken: src/sched/grow.c: cc__grow_find_begun: fence_full -> acq_rel
- * Weaken: src/runtime/shutdown.c: all_ended: load_acquire -> relaxed
+ * Weaken: src/runtime/shutdown.c: live: load_acquire -> relaxed
  * Weaken: src/sched/idle.c: cc__idle_wake_all: fence_full -> acq_rel
  * Break: src/runtime/shutdown.c: cc__monitor_remove(core); => ;
  * Break: src/runtime/shutdown.c: place) != CC__PLACE_FREE) => place) == CC__PLACE_RUNNING)
@@ -196,6 +196,7 @@ EMPTY(bool, cc__runq_empty, true, struct cc__runq *q)
 EMPTY(struct cc__task *, cc__steal, NULL, struct cc__worker *w)
 EMPTY(struct cc__task *, cc__tasks_take, NULL, struct cc__tasks *l)
 EMPTY(struct cc__task *, cc__timers_expire, NULL, struct cc__timers *s, int64_t now_ns)
+EMPTY(struct cc__task *, cc__timers_cancel_futures, NULL, struct cc__timers *s)
 EMPTY(struct cc__tasks, cc__inbox_take, (struct cc__tasks){0}, struct cc__task *_Atomic *box)
 EMPTY(bool, cc__inject_empty, true, struct cc__inject *q)
 EMPTY(bool, cc__steal_share, false, struct cc__worker *victim)
@@ -216,7 +217,7 @@ NOTHING(cc__thread_ends, void)
 NOTHING(cc__thread_yield, void)
 NOTHING(cc__deadlock_end, void)
 NOTHING(cc__stall_report, struct cc__worker *w, const char *kind, bool asleep)
-NOTHING(cc__dump_left, const struct cc__runtime *rt)
+NOTHING(cc__dump_left, const struct cc__runtime *rt, uint64_t live)
 NOTHING(cc__task_each, void (*fn)(struct cc__task *t, void *arg), void *arg)
 NOTHING(cc__unpark_to_cancel, struct cc__task *t)
 NOTHING(cc__unpark, struct cc__task *t, uint32_t generation)
