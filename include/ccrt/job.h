@@ -6,8 +6,8 @@
  *     for (int i = 0; i < n; i++) cc_job_spawn(build, &mesh[i], CC_PRIORITY_NORMAL, &meshes);
  *     cc_counter_wait(&meshes);                     the job's fiber waits, its worker goes on
  *
- * A worker runs the jobs it has spawned newest first, and others take its oldest: a tree of jobs has as many live
- * fibers as it is deep, for each worker, not as many as it is wide. */
+ * A worker runs the jobs it has spawned newest first, one in 32 oldest first, and others take its oldest: a tree of
+ * jobs has about as many live fibers as it is deep, for each worker, not as many as it is wide; none waits for ever. */
 #ifndef CCRT_JOB_H
 #define CCRT_JOB_H
 

@@ -19,8 +19,9 @@ typedef struct cc_task {
     uint32_t priv_generation;
 } cc_task;
 
-/* High goes before normal (one time in eight the other way), low runs when there is nothing else. A task keeps its
- * priority for life. */
+/* High goes before normal (one time in eight the other way). Low runs when there is nothing else; one of them also when
+ * a task yields to nobody else on its worker, and some 20 times a second whatever there is, so that none waits for
+ * ever. A task keeps its priority for life. */
 enum { CC_PRIORITY_NORMAL, CC_PRIORITY_HIGH, CC_PRIORITY_LOW };
 
 /* What one task gets. Zero means the default. */

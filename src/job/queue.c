@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* A worker's jobs that have not begun: the owner takes the newest, others the oldest half.
+/* A worker's jobs that have not begun: the owner takes the newest, and now and then the oldest; others the oldest half.
  *
  * Newest first is what keeps a tree of jobs as deep as it is and not as wide: who waits for its children is left for
- * the youngest of them. The oldest are the largest: a thief is busy with one for long.
+ * the youngest of them. The oldest are the largest: a thief is busy with one for long. But jobs that each spawn the
+ * next would keep all before them waiting for ever, where nobody robs their worker: so one pop in 32 takes the oldest.
  *
  * A ring under a lock that is taken for a few instructions, by the owner most of the time. Full: the older half goes to
  * the global queue. The length is read without the lock, as a hint that the fences of sched/idle.c make certain.
@@ -40,8 +41,12 @@ struct cc__task *cc__jobs_pop(struct cc__worker *w) {
     cc__waitlist_lock(&q->lock);
     uint32_t length = cc__load_relaxed(&q->length);
     if (length > 0) {
-        t = q->slot[(q->first + length - 1) % SLOTS];
-        cc__store_relaxed(&q->length, length - 1);
+        if (CC__LIKELY(++q->pops % CC__JOBS_OLDEST_EVERY != 0)) {
+            t = q->slot[(q->first + length - 1) % SLOTS];
+            cc__store_relaxed(&q->length, length - 1);
+        } else {
+            take_oldest(q, &t, 1);
+        }
     }
     cc__waitlist_unlock(&q->lock);
     return t;

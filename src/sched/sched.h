@@ -67,11 +67,12 @@ struct cc__slot {
 #ifndef CC__JOBS_SLOTS
 #define CC__JOBS_SLOTS 512
 #endif
-enum { CC__JOBS_STEAL = 32 };
+enum { CC__JOBS_STEAL = 32, CC__JOBS_OLDEST_EVERY = 32 }; /* so many pops, of which one takes the oldest */
 struct cc__jobs {
     struct cc__waitlist lock; /* guards all */
     _Atomic uint32_t length;  /* W: with the lock.  R: all, as a hint */
     uint32_t first;           /* the oldest */
+    uint32_t pops;            /* by the owner */
     struct cc__task *slot[CC__JOBS_SLOTS];
 };
 
@@ -157,6 +158,7 @@ struct cc__worker {
     uint32_t until_look;    /* picks until the next look at what is not local */
     uint32_t look_every;    /* of late */
     uint64_t looked;        /* when that was, in cycles */
+    int64_t low_since_ns;   /* tasks of low priority wait at least since then; 0: none, as far as it has looked */
     struct cc__fiber *root; /* the thread's own stack, where it searches and sleeps */
     struct cc__task *next;  /* handed over by a task that ends: it goes first */
     enum cc__left left;
@@ -538,7 +540,7 @@ CC__COLD void cc__cancel_heed(const struct cc__wait *w);
 
 /* job/queue.c */
 void cc__jobs_push(struct cc__worker *w, struct cc__task *t); /* by w */
-struct cc__task *cc__jobs_pop(struct cc__worker *w);          /* the newest; by w */
+struct cc__task *cc__jobs_pop(struct cc__worker *w);          /* the newest, mostly; by w */
 /* The older half, so many at most; how many. And the same for one to run and others to keep. */
 uint32_t cc__jobs_take_half(struct cc__worker *victim, struct cc__task **got, uint32_t most);
 struct cc__task *cc__jobs_steal(struct cc__worker *w, struct cc__worker *victim);

@@ -177,13 +177,26 @@ int cc_task_spawn_many(cc_task *out, size_t count, void *(*fn)(void *), void *co
     return rc;
 }
 
+/* Nothing else waits here: one of low priority may run. */
+static CC__COLD void yield_to_low(struct cc__worker *w) {
+    if (CC__LIKELY(cc__inject_lane_empty(&w->runtime->inject, CC_PRIORITY_LOW))) return;
+    struct cc__task *t = cc__inject_take(&w->runtime->inject, CC_PRIORITY_LOW);
+    if (t == NULL) return;
+    cc__ready_taken(w, t);
+    cc__run_leave(w, CC__LEFT_YIELDING, 0);
+}
+
 void cc_yield(void) {
     struct cc__worker *w = cc__worker_current();
     const struct cc__task *self = w == NULL ? NULL : cc__load_relaxed(&w->current);
-    if (self == NULL)
+    if (self == NULL) {
         cc__thread_yield();
-    else if (self->stack_class != CC__STACKLESS)
+    } else if (self->stack_class != CC__STACKLESS) {
+        uint32_t tick = cc__load_relaxed(&w->tick);
         cc__run_leave(w, CC__LEFT_YIELDING, 0);
+        /* It was left, and another has left since; or there was only the one look for somebody, in vain. */
+        if (cc__load_relaxed(&w->tick) == tick + 1 && cc__worker_current() == w) yield_to_low(w);
+    }
 }
 
 cc_task cc_task_self(void) {

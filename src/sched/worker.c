@@ -5,9 +5,11 @@
  * the tail of its ring, or two tasks that wake each other would keep all others out); the ring of tasks that were
  * begun and woken, then the ring of those that are new or yielded; pinned tasks; the global queue in a batch; timers
  * that are due, and descriptors that are ready; then other workers' (steal.c), and low priority when there is nothing
- * else. One time in eight the first and the second of two go the other way, so that neither high priority nor begun
- * work keeps the rest out for ever. After a new task that has ended without ever waiting up to eight others go before
- * what was begun, while each of them ends so and they are quick (docs/decisions/0010-newest-first.md).
+ * else, or nothing else here when a task yields (spawn.c). One time in eight the first and the second of two go the
+ * other way, so that neither high priority nor begun work keeps the rest out for ever; and one of low priority is taken
+ * when some have been there for 50 ms, at looks, below. After a new task that has ended without ever waiting up to
+ * eight others go before what was begun, while each of them ends so and they are quick
+ * (docs/decisions/0010-newest-first.md).
  *
  * Every 61st task, or every half millisecond where tasks take longer than that allows, the timers, descriptors, the
  * pinned and the global queue come first, so that no local crowd starves them. Cycles are read at these looks only:
@@ -24,7 +26,7 @@
 #include "choice.h"
 #include "slot.h"
 
-enum { LOOK_EVERY_MAX = 61, LOOK_CYCLES = 1500000, THROUGH_MAX = 8, TURN_PARTS = 8 };
+enum { LOOK_EVERY_MAX = 61, LOOK_CYCLES = 1500000, THROUGH_MAX = 8, TURN_PARTS = 8, LOW_NS = 50000000 };
 
 bool cc__worker_expire(struct cc__timers *s, int64_t *now) {
     int64_t next = cc__load_relaxed(&s->next_ns);
@@ -104,6 +106,20 @@ static void look_at_descriptors(struct cc__worker *w, uint32_t turn) {
     cc__poll_look(w);
 }
 
+/* One of low priority, if there have been some since long ago, and none has run here since. */
+static struct cc__task *take_low_in_turn(struct cc__worker *w) {
+    struct cc__inject *inject = &w->runtime->inject;
+    if (CC__LIKELY(cc__inject_lane_empty(inject, CC_PRIORITY_LOW))) {
+        w->low_since_ns = 0;
+        return NULL;
+    }
+    int64_t now = cc__choice_now();
+    if (w->low_since_ns == 0) w->low_since_ns = now;
+    if (now - w->low_since_ns < LOW_NS) return NULL;
+    w->low_since_ns = 0;
+    return cc__inject_take(inject, CC_PRIORITY_LOW);
+}
+
 static CC__COLD struct cc__task *look_around(struct cc__worker *w) {
     uint64_t cycles = cc__choice_cycles();
     int64_t now = 0;
@@ -115,7 +131,8 @@ static CC__COLD struct cc__task *look_around(struct cc__worker *w) {
     cc__coarse_tell(w->runtime, now);
     if (CC__UNLIKELY(cc__poll_on(w))) look_at_descriptors(w, turn);
     open_post(w);
-    struct cc__task *t = take_pinned(w);
+    struct cc__task *t = take_low_in_turn(w);
+    if (t == NULL) t = take_pinned(w);
     return t != NULL ? t : cc__inject_take_batch(&w->runtime->inject, w);
 }
 

@@ -189,6 +189,24 @@ static void yielding_starves_no_job(void **state) {
     test_on_workers(1, yield_for_a_job, NULL);
 }
 
+/* Nor does a chain of jobs, each of which spawns the next, keep out one that was there before. */
+static void link_of_chain(void *p) {
+    if (cc__load_relaxed(&sum) == 0) test_must(cc_job_spawn(link_of_chain, p, CC_PRIORITY_NORMAL, p) == 0);
+}
+static void *chain(void *arg) {
+    static int one = 1;
+    cc_counter all = CC_COUNTER_INIT(0);
+    cc__store_relaxed(&sum, 0);
+    test_must(cc_job_spawn(add, &one, CC_PRIORITY_NORMAL, &all) == 0);
+    test_must(cc_job_spawn(link_of_chain, &all, CC_PRIORITY_NORMAL, &all) == 0);
+    cc_counter_wait(&all);
+    return arg;
+}
+static void a_chain_starves_no_job(void **state) {
+    (void)state;
+    test_on_attr(&(cc_runtime_attr){.workers = 1, .no_monitor = 1}, chain, NULL);
+}
+
 /* ---- frame memory ---- */
 
 static void uses_frame(void *p) {
@@ -248,4 +266,4 @@ TEST_MAIN(cmocka_unit_test(a_touch_beyond_is_found), cmocka_unit_test(underflow_
           cmocka_unit_test(jobs_are_counted), cmocka_unit_test(batches_are_counted), cmocka_unit_test(no_counter),
           cmocka_unit_test(by_hand), cmocka_unit_test(jobs_block), cmocka_unit_test(a_wide_tree_has_few_live_jobs),
           cmocka_unit_test(low_priority_goes_last), cmocka_unit_test(yielding_starves_no_job),
-          cmocka_unit_test(frame_memory_lasts_as_long_as_its_job))
+          cmocka_unit_test(a_chain_starves_no_job), cmocka_unit_test(frame_memory_lasts_as_long_as_its_job))

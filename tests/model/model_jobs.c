@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Goal: a worker's jobs (src/job/queue.c): each is taken once, by its owner, a thief, or the global queue when there
- * are too many, and who takes it sees what was written before it was pushed; the newest is the owner's, the oldest a
- * thief's.
+ * are too many, and who takes it sees what was written before it was pushed; the newest is the owner's, or in turn the
+ * oldest, which else is a thief's.
  * Method: an owner that pushes and pops, thieves that take halves. What a job is about is plain memory, written before
  * the push and cleared by who takes it.
  * Sources: src/job/queue.c src/task/wait.c src/task/state.c src/base/assert.c src/base/text.c src/plat/thread.c
@@ -11,6 +11,7 @@
  * Mutate: src/job/queue.c
  * Break: src/job/queue.c: q->first = (q->first + n) % SLOTS; => ;
  * Break: src/job/queue.c: t = q->slot[(q->first + length - 1) % SLOTS]; => t = q->slot[q->first];
+ * Break: src/job/queue.c: take_oldest(q, &t, 1); => t = q->slot[q->first];
  * Break: src/job/queue.c: i = 1; i < n; i++) cc__jobs_push(w, got[i]) => i = 2; i < n; i++) cc__jobs_push(w, got[i])
  */
 #include "sched/sched.h"
@@ -68,6 +69,14 @@ static void push_pop_push(void) {
     take(cc__jobs_pop(&workers[OWNER]));
     push();
 }
+/* Two pops, of which the first takes the oldest. */
+static void push_2_pop_oldest(void) {
+    workers[OWNER].jobs.pops = CC__JOBS_OLDEST_EVERY - 1;
+    push();
+    push();
+    int oldest = take(cc__jobs_pop(&workers[OWNER])), other = take(cc__jobs_pop(&workers[OWNER]));
+    mc_assert(oldest == 1 || other != 0); /* where both are there, 0 comes first */
+}
 static void steal(void) {
     int me = mc_self();
     take(cc__jobs_steal(&workers[me], &workers[OWNER]));
@@ -103,6 +112,8 @@ const struct mc_scenario mc_scenarios[] = {
     {"push 3, pop 1, a thief", setup, {push_3_pop_1, steal}, each_once},
     {"a slot used again, two thieves", setup, {push_pop_push, steal, steal}, each_once, .alike = true},
     {"push 2, pop 2, two thieves", setup, {push_2_pop_2, steal, steal}, each_once, .alike = true},
+    {"push 2, pop the oldest, a thief", setup, {push_2_pop_oldest, steal}, each_once},
+    {"push 2, pop the oldest, two thieves", setup, {push_2_pop_oldest, steal, steal}, each_once, .alike = true},
     {"too many", setup, {too_many}, NULL},
     {0},
 };
