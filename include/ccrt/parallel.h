@@ -12,8 +12,9 @@
  *     double sum = cc_parallel_reduce(0, n, 0, 0.0, plus, total, a);
  *
  * Grain: a body is called with at most so many indices at once. 0: chosen for the loop. A loop is split only as others
- * ask for a part of it. CC_STATIC: as many equal parts as there are workers, at once. Bodies may block; they run under
- * the scopes that are in force at the loop. An empty or reversed range calls no body. */
+ * ask for a part of it. CC_STATIC: as many parts as there are workers, or indices if those are fewer, at once; they are
+ * equal but for one index. Bodies may block; they run under the scopes that are in force at the loop. An empty or
+ * reversed range calls no body. */
 #ifndef CCRT_PARALLEL_H
 #define CCRT_PARALLEL_H
 
@@ -30,7 +31,7 @@ CC_BEGIN_DECLS
 
 CC_API int cc_priv_parallel_for(size_t lo, size_t hi, size_t grain, int (*body)(size_t lo, size_t hi, void *args),
                                 void *args);
-CC_API size_t cc_priv_reduce_grain(size_t lo, size_t hi, size_t grain);
+CC_API size_t cc_priv_reduce_parts(size_t lo, size_t hi, size_t grain);
 
 /* Sort n elements of size bytes, as qsort() does: in parallel, and equal ones stay in order.
  *   Returns    0; -ENOMEM, -EINVAL: nothing was changed
@@ -101,7 +102,7 @@ CC_END_DECLS
     struct name##_cc_part {                                                                                            \
         cc_priv_fork cc_h;                                                                                             \
         R cc_value;                                                                                                    \
-        size_t cc_lo, cc_hi, cc_grain;                                                                                 \
+        size_t cc_lo, cc_hi, cc_parts;                                                                                 \
         R (*cc_combine)(R, R);                                                                                         \
         struct name##_cc_args *cc_args;                                                                                \
     };                                                                                                                 \
@@ -109,37 +110,39 @@ CC_END_DECLS
     CC_PRIV_UNUSED static void name##_cc_part_run(cc_priv_fork *cc_f);                                                 \
     CC_PRIV_UNUSED static const cc_priv_forkable name##_cc_forkable = {name##_cc_part_run,                             \
                                                                        {__FILE__, __LINE__, #name}};                   \
-    CC_PRIV_UNUSED static R name##_cc_reduce_part(size_t cc_lo, size_t cc_hi, size_t cc_grain, R (*cc_combine)(R, R),  \
+    CC_PRIV_UNUSED static R name##_cc_reduce_part(size_t cc_lo, size_t cc_hi, size_t cc_parts, R (*cc_combine)(R, R),  \
                                                   struct name##_cc_args *cc_a) {                                       \
-        if (cc_hi - cc_lo <= cc_grain) return name ARGS;                                                               \
-        size_t cc_mid = cc_lo + ((cc_hi - cc_lo - 1) / cc_grain + 1) / 2 * cc_grain;                                   \
+        if (cc_parts == 1) return name ARGS;                                                                           \
+        size_t cc_half = cc_parts / 2, cc_more = (cc_hi - cc_lo) % cc_parts;                                           \
+        size_t cc_mid = cc_lo + (cc_hi - cc_lo) / cc_parts * cc_half + (cc_more < cc_half ? cc_more : cc_half);        \
         struct name##_cc_part cc_r;                                                                                    \
         cc_r.cc_lo = cc_mid;                                                                                           \
         cc_r.cc_hi = cc_hi;                                                                                            \
-        cc_r.cc_grain = cc_grain;                                                                                      \
+        cc_r.cc_parts = cc_parts - cc_half;                                                                            \
         cc_r.cc_combine = cc_combine;                                                                                  \
         cc_r.cc_args = cc_a;                                                                                           \
         cc_priv_fork_do(&cc_r.cc_h, &name##_cc_forkable);                                                              \
-        R cc_left = name##_cc_reduce_part(cc_lo, cc_mid, cc_grain, cc_combine, cc_a);                                  \
+        R cc_left = name##_cc_reduce_part(cc_lo, cc_mid, cc_half, cc_combine, cc_a);                                   \
         if (cc_priv_join_do(&cc_r.cc_h)) name##_cc_part_run(&cc_r.cc_h);                                               \
         return cc_combine(cc_left, cc_r.cc_value);                                                                     \
     }                                                                                                                  \
     static void name##_cc_part_run(cc_priv_fork *cc_f) {                                                               \
         struct name##_cc_part *cc_k = (struct name##_cc_part *)(void *)cc_f;                                           \
         cc_k->cc_value =                                                                                               \
-            name##_cc_reduce_part(cc_k->cc_lo, cc_k->cc_hi, cc_k->cc_grain, cc_k->cc_combine, cc_k->cc_args);          \
+            name##_cc_reduce_part(cc_k->cc_lo, cc_k->cc_hi, cc_k->cc_parts, cc_k->cc_combine, cc_k->cc_args);          \
     }                                                                                                                  \
     CC_PRIV_UNUSED static inline R name##_cc_reduce GO {                                                               \
         struct name##_cc_args cc_s, *cc_v = &cc_s;                                                                     \
         SETS if (cc_lo >= cc_hi) return cc_first;                                                                      \
-        return cc_combine(cc_first, name##_cc_reduce_part(cc_lo, cc_hi, cc_priv_reduce_grain(cc_lo, cc_hi, cc_grain),  \
+        return cc_combine(cc_first, name##_cc_reduce_part(cc_lo, cc_hi, cc_priv_reduce_parts(cc_lo, cc_hi, cc_grain),  \
                                                           cc_combine, cc_v));                                          \
     }                                                                                                                  \
     static R name PARAMS
 
 /* cc_parallel_reduce(lo, hi, grain, first, combine, name, arguments...): `first` and the values of all parts, combined
  * in the order of their indices. Which parts there are, and how they are grouped, follows from the range and the grain
- * alone: the result is the same however many workers there are, also where combine() rounds.
+ * alone: the result is the same however many workers there are, also where combine() rounds; but with CC_STATIC, where
+ * their number is that of the parts.
  *   Call from  fiber or thread           Blocks: the caller only; not a cancellation point */
 #define cc_parallel_reduce(lo, hi, grain, first, combine, ...)                                                         \
     CC_PRIV_CAT(CC_PRIV_RED_, CC_PRIV_SOME(__VA_ARGS__))(lo, hi, grain, first, combine, __VA_ARGS__)

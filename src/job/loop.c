@@ -12,6 +12,8 @@
  * indices may be quicker than the others: so that is done in pieces, each twice the one before but a small part of
  * all, and as soon as they have taken too long together, the rest is split after all.
  *
+ * What is split at once (CC_STATIC) is split by the numbers of its parts, which differ by one index at most.
+ *
  * Prev: job/frame.c  Next: job/sort.c */
 #include <ccrt/parallel.h>
 
@@ -37,13 +39,14 @@ struct loop {
     int (*body)(size_t lo, size_t hi, void *args);
     void *args;
     size_t grain;
-    _Atomic int rc; /* 0; the first error: what has not begun is left out.  W, R: who runs a part */
+    size_t from, each, longer; /* split at once: from there on parts of so many indices, the first few of one more */
+    _Atomic int rc;            /* 0; the first error: what has not begun is left out.  W, R: who runs a part */
 };
 
 struct part {
     cc_priv_fork fork; /* first */
     struct loop *loop;
-    size_t lo, hi;
+    size_t lo, hi; /* indices; or numbers of parts, if it is split at once */
 };
 
 static void part_run(cc_priv_fork *f);
@@ -96,17 +99,22 @@ static void part_run(cc_priv_fork *f) {
     run_range(p->loop, p->lo, p->hi);
 }
 
-static void run_static(struct loop *l, size_t lo, size_t hi) {
-    if (hi - lo <= l->grain) {
-        step(l, lo, hi);
+/* Where that part begins. */
+static size_t part_at(const struct loop *l, size_t part) {
+    return l->from + part * l->each + (part < l->longer ? part : l->longer);
+}
+
+static void run_static(struct loop *l, size_t first, size_t end) {
+    if (end - first == 1) {
+        step(l, part_at(l, first), part_at(l, end));
         return;
     }
-    size_t mid = lo + ((hi - lo - 1) / l->grain + 1) / 2 * l->grain;
-    struct part upper = {.loop = l, .lo = mid, .hi = hi};
+    size_t mid = first + (end - first + 1) / 2;
+    struct part upper = {.loop = l, .lo = mid, .hi = end};
     upper.fork.priv_what = &at_once;
     cc_priv_fork_call(&upper.fork);
-    run_static(l, lo, mid);
-    if (cc_priv_join_call(&upper.fork)) run_static(l, mid, hi);
+    run_static(l, first, mid);
+    if (cc_priv_join_call(&upper.fork)) run_static(l, mid, end);
 }
 
 static void part_run_static(cc_priv_fork *f) {
@@ -120,6 +128,11 @@ static size_t workers_here(void) {
     struct cc__runtime *rt = w != NULL ? w->runtime : NULL;
     if (rt == NULL && cc__runtime_default(&rt) != 0) return 1;
     return rt->base_count;
+}
+
+static size_t static_parts(size_t indices) {
+    size_t workers = workers_here();
+    return indices < workers ? indices : workers;
 }
 
 /* A step is not to take long, if `few` indices take that long. */
@@ -169,8 +182,11 @@ int cc_priv_parallel_for(size_t lo, size_t hi, size_t grain, int (*body)(size_t 
     struct loop l = {.body = body, .args = args, .grain = grain};
     if (lo >= hi) return 0;
     if (grain == CC_STATIC) {
-        l.grain = (hi - lo - 1) / workers_here() + 1;
-        run_static(&l, lo, hi);
+        l.from = lo;
+        size_t parts = static_parts(hi - lo);
+        l.each = (hi - lo) / parts;
+        l.longer = (hi - lo) % parts;
+        run_static(&l, 0, parts);
         return cc__load_relaxed(&l.rc);
     }
     if (grain == 0) {
@@ -182,7 +198,9 @@ int cc_priv_parallel_for(size_t lo, size_t hi, size_t grain, int (*body)(size_t 
     return cc__load_relaxed(&l.rc);
 }
 
-size_t cc_priv_reduce_grain(size_t lo, size_t hi, size_t grain) {
-    if (grain != 0) return grain;
-    return (hi - lo - 1) / REDUCE_PARTS + 1;
+size_t cc_priv_reduce_parts(size_t lo, size_t hi, size_t grain) {
+    size_t all = hi - lo;
+    if (grain == CC_STATIC) return static_parts(all);
+    if (grain == 0) return all < REDUCE_PARTS ? all : REDUCE_PARTS;
+    return (all - 1) / grain + 1;
 }

@@ -15,7 +15,10 @@ enum { N = 100000 };
 static unsigned char mark[N];
 static _Atomic size_t longest;
 
+static _Atomic size_t calls_of_body;
+
 static size_t longest_of(size_t n) {
+    cc__add_relaxed(&calls_of_body, 1);
     size_t most = cc__load_relaxed(&longest);
     while (n > most && !cc__cas_relaxed(&longest, &most, n)) {
     }
@@ -56,17 +59,22 @@ static void check(size_t lo, size_t hi) {
 }
 
 static void *loop(void *workers) {
-    static const size_t ranges[][2] = {{0, 0}, {5, 5}, {0, 1}, {7, 9}, {0, 1000}, {13, 1000}, {0, N}, {N - 3, N}};
+    static const size_t ranges[][2] = {{0, 0}, {5, 5},    {0, 1},     {7, 9}, {3, 8},
+                                       {0, 9}, {0, 1000}, {13, 1000}, {0, N}, {N - 3, N}};
     static const size_t grains[] = {0, 1, 2, 7, 1000, N, N + 1, SIZE_MAX / 2, CC_STATIC};
     for (size_t r = 0; r < TEST_COUNT_OF(ranges); r++)
         for (size_t g = 0; g < TEST_COUNT_OF(grains); g++) {
             size_t lo = ranges[r][0], hi = ranges[r][1], grain = grains[g];
             if (grain == 1 && hi - lo == N && (TEST_TSAN || TEST_ASAN)) continue;
             cc__store_relaxed(&longest, 0);
+            cc__store_relaxed(&calls_of_body, 0);
             test_must(cc_parallel_for(lo, hi, grain, count, mark) == 0);
             if (grain != 0 && grain != CC_STATIC) test_must(cc__load_relaxed(&longest) <= grain);
-            if (grain == CC_STATIC && hi > lo)
-                test_must(cc__load_relaxed(&longest) == (hi - lo - 1) / (size_t)(uintptr_t)workers + 1);
+            if (grain == CC_STATIC && hi > lo) {
+                size_t parts = (size_t)(uintptr_t)workers < hi - lo ? (size_t)(uintptr_t)workers : hi - lo;
+                test_must(cc__load_relaxed(&calls_of_body) == parts);
+                test_must(cc__load_relaxed(&longest) == (hi - lo - 1) / parts + 1);
+            }
             check(lo, hi);
         }
     test_must(cc_parallel_for(9, 5, 0, count, mark) == 0); /* reversed: empty */
@@ -181,6 +189,16 @@ CC_REDUCE(size_t, widths) {
     if ((lo & 1) != 0) cc_yield();
     return hi - lo;
 }
+/* How many parts there were, and how long the longest. */
+struct parts {
+    size_t count, longest, sum;
+};
+CC_REDUCE(struct parts, one_part) {
+    return (struct parts){1, hi - lo, hi - lo};
+}
+static struct parts both(struct parts a, struct parts b) {
+    return (struct parts){a.count + b.count, a.longest > b.longest ? a.longest : b.longest, a.sum + b.sum};
+}
 static double plus(double a, double b) {
     return a + b;
 }
@@ -198,6 +216,18 @@ static void *reduce(void *workers) {
     test_must(cc_parallel_reduce(5, 3, 0, 17.0, plus, total, value) == 17.0);
     for (size_t grain = 0; grain < 50; grain += 7)
         test_must(cc_parallel_reduce(0, 1000, grain, (size_t)5, add_up, widths) == 1005);
+    static const struct parts none;
+    size_t many = workers == NULL ? 1 : (size_t)(uintptr_t)workers;
+    for (size_t n = 1; n < 3000; n = n * 2 + 1) {
+        struct parts p = cc_parallel_reduce(7, 7 + n, CC_STATIC, none, both, one_part);
+        if (workers != NULL) test_must(p.count == (n < many ? n : many));
+        test_must(p.sum == n && p.longest == (n - 1) / p.count + 1);
+        for (size_t grain = 0; grain < 9; grain++) {
+            p = cc_parallel_reduce(0, n, grain, none, both, one_part);
+            test_must(p.sum == n && (grain == 0 ? p.count <= 1024 : p.count == (n - 1) / grain + 1));
+            test_must(p.longest == (n - 1) / p.count + 1); /* equal but for one */
+        }
+    }
     test_must(cc_parallel_reduce(0, 10, 1000, (size_t)0, add_up, widths) == 10);
     for (int i = 0; i < 10; i++) {
         float now = cc_parallel_reduce(0, N, 0, 0.0f, plus_rough, rough, value);
