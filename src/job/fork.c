@@ -46,7 +46,9 @@
  *
  * Scopes. A fork runs under the scope of its fork. One that is still in the deque does not know it: it is what its
  * task is in, until that enters a scope; then all there are told theirs, and those are for thieves, so that their
- * joins come here: they are called under their own scope. Who leaves a scope joins what was forked in it.
+ * joins come here: they are called under their own scope. So split is never below what knows its scope; where R3 finds
+ * that the newest of those is being joined, only what thieves read (`shared`) is. Who leaves a scope joins what was
+ * forked in it.
  *
  * The end. One word a record: NULL, then the child's end (DONE) or the joiner's wait, whichever comes first; the second
  * finds the first. The exchange is the child's last touch of a record whose joiner does not wait yet.
@@ -476,7 +478,9 @@ static void insist(struct cc__forks *f, bool all) {
     fence_of_thief();
     head = cc__load_acquire(cc__forks_head(f)); /* [FJ1] acquire: what is below it may be read */
     if (head < split) split = head < tail ? tail : head;
-    set_split(f, split);
+    /* One that knows its scope and is being joined now, after J1, is not for thieves; but its join is to come here. */
+    cc__store_relaxed(cc__forks_split(f), split < f->scoped ? f->scoped : split);
+    cc__store_relaxed(&f->shared, split);
 }
 
 /* T1, with the lock. The record, with its scope; or NULL. */

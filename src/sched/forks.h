@@ -21,7 +21,7 @@ struct cc__forks {
     /* What thieves touch. */
     struct cc__waitlist lock __attribute__((aligned(CC__FALSE_SHARING)));
     cc_priv_fork **_Atomic tail;   /* W: with the lock.  R: all */
-    cc_priv_fork **_Atomic shared; /* the same as split.  W: with the lock.  R: all */
+    cc_priv_fork **_Atomic shared; /* the same as split, but see "Scopes" there.  W: with the lock.  R: all */
     cc_priv_fork **scoped; /* what is below knows its scope; the rest is under its task's.  W, R: with the lock */
 };
 

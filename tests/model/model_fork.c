@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Goal: forks (src/job/fork.c): each child runs exactly once, called by its parent, taken by a thief or as a task that
  * was queued; who joins it sees what it did; nobody touches a record that was joined: [FJ1], [FJ2], [FJ4].
+ * Each runs under the scope it was forked in.
  * Method: a parent that forks and joins, in order or not, on its worker's deque; thieves that take what is shared, or
- * insist; switches in between. Records are freed as soon as they are joined, and what children read and write is plain
+ * insist, and a monitor that takes all; switches in between. Records are freed as soon as they are joined, and what children read and write is plain
  * memory. A task that was queued runs when its parent leaves its worker. The heavy fence, like the light one, is a
  * fence of C11 here. Each look at the clock takes longer than a thief's patience. With --full two million executions of
  * larger ones are run.
@@ -14,6 +15,7 @@
  * Break: src/job/fork.c: #define CC_PRIV_FORK_FENCE() cc__fence_full() => #define CC_PRIV_FORK_FENCE() ((void)0)
  * Break: src/job/fork.c: fence_of_thief(); => ;
  * Break: src/job/fork.c: if (head < split) split = head < tail ? tail : head; => ;
+ * Break: src/job/fork.c: split < f->scoped ? f->scoped : split); => split);
  * Break: src/job/fork.c: cc__store_relaxed(&f->tail, tail + 1); => ;
  * Break: src/job/fork.c: bool mine = tail <= at; => bool mine = true;
  * Break: src/job/fork.c: cut(f, f->base); => cc__store_relaxed(cc__forks_head(f), f->base);
@@ -38,6 +40,9 @@ static struct record {
 static int ran[RECORDS];                     /* each written once, plain */
 static struct cc__task *queued[FORKS_TASKS]; /* at the owner, which alone touches it */
 static int queued_count;
+static struct cc__task *given[FORKS_TASKS]; /* by the monitor, which runs them itself */
+static int given_count;
+static struct cc_priv_scope *under[RECORDS]; /* each was forked under; plain */
 static _Atomic uint64_t idle_words[1];
 static cc_priv_scope inner;
 
@@ -51,7 +56,10 @@ void cc__idle_notify_many(struct cc__runtime *runtime, size_t count) {
 }
 void cc__inject_push(struct cc__inject *q, struct cc__task *t) {
     (void)q;
-    queued[queued_count++] = t;
+    if (mc_self() == OWNER)
+        queued[queued_count++] = t;
+    else
+        given[given_count++] = t;
 }
 void cc__inject_push_batch(struct cc__inject *q, struct cc__tasks batch, size_t count) {
     for (struct cc__task *t; (t = cc__tasks_take(&batch)) != NULL; count--) cc__inject_push(q, t);
@@ -87,12 +95,14 @@ static void child(cc_priv_fork *f) {
     struct record *r = (struct record *)(void *)f;
     r->out = r->in + 1;
     ran[r->in - 10]++;
+    mc_assert(cc__load_relaxed(&cc__worker_current()->current)->scope == under[r->in - 10]);
 }
 static const cc_priv_forkable what = {child, {"model", 1, "child"}};
 
 static void fork_it(int i) {
     struct record *r = record[i] = calloc(1, sizeof *r);
     r->in = 10 + i;
+    under[i] = cc__load_relaxed(&mine[OWNER].worker.current)->scope;
     r->fork.priv_what = &what;
     cc_priv_fork_call(&r->fork);
 }
@@ -187,6 +197,20 @@ static void enters_scope(void) {
     join_it(1);
 }
 
+/* The first is joined inside the second's scope, and its place used again. */
+static void joins_outer_inside(void) {
+    struct cc__task *self = become();
+    begin();
+    fork_it(0);
+    cc__forks_scope_enter(self);
+    inner = (cc_priv_scope){.owner = self, .kind = CC__SCOPE_SHIELD, .deadline_ns = CC__NEVER};
+    self->scope = &inner;
+    join_it(0);
+    fork_it(1);
+    join_it(1);
+    self->scope = NULL;
+}
+
 /* ---- thieves ---- */
 
 static void steal(bool insist) {
@@ -207,6 +231,12 @@ static void thief_of_two(void) {
 static void modest(void) {
     become();
     steal(false);
+}
+
+static void monitor(void) {
+    become();
+    (void)cc__forks_share(&mine[OWNER].worker);
+    while (given_count > 0) run(given[--given_count]);
 }
 
 /* ---- before and after ---- */
@@ -252,6 +282,11 @@ const struct mc_scenario mc_scenarios[] = {
     SCENARIO("the older of three first, a thief", older_of_three_first, thief),
     SCENARIO("a scope in between, a thief", enters_scope, thief),
     SCENARIO("two forks, a thief", two, thief),
+    SCENARIO("one fork, a monitor", one, monitor),
+    SCENARIO("a scope in between, a monitor", enters_scope, monitor),
+    SCENARIO("joined in an inner scope, a thief", joins_outer_inside, thief),
+    SCENARIO("joined in an inner scope, a monitor", joins_outer_inside, monitor),
+    SCENARIO("two forks, a monitor", two, monitor),
     SCENARIO("a full deque", five),
     SHARED("two forks, a thief", two, modest),
     ALIKE("one fork, two thieves, shared", setup_shared, false, one, modest, modest),
