@@ -101,16 +101,6 @@ static void set_split(struct cc__forks *f, cc_priv_fork **to) {
     cc__store_relaxed(&f->shared, to);
 }
 
-static cc_priv_fork **limit_of(const struct cc__forks *f) {
-    return cc__barrier_possible() ? f->end - 1 : NULL;
-}
-
-static struct cc__task *self_or_die(void) {
-    struct cc__task *self = cc__self();
-    CC_CHECK(self != NULL, "no memory to let this thread wait");
-    return self;
-}
-
 /* ---- forks as tasks ---- */
 
 static void *child_main(void *arg) {
@@ -134,10 +124,6 @@ static struct cc_nursery *nursery_of(cc_priv_scope *s) {
     return NULL;
 }
 
-static struct cc_nursery *home_of(const struct cc__task *t) {
-    return t->is_fork ? t->home : t->nursery;
-}
-
 /* A task that will run a fork; for which one is said later. NULL: no memory. */
 static struct cc__task *task_new(struct cc__runtime *rt) {
     struct cc__task *t;
@@ -153,7 +139,7 @@ static void task_set(struct cc__task *t, cc_priv_fork *r, const struct cc__task 
     t->scope = r->priv_scope;
     t->nursery = nursery_of(r->priv_scope);
     t->is_fork = 1;
-    t->home = home_of(parent);
+    t->home = parent->is_fork ? parent->home : parent->nursery;
     t->priority = parent->fn != NULL ? parent->priority : CC_PRIORITY_NORMAL;
     cc__store_relaxed(state_of(r), NULL);
     if (CC__TRACING(CC__TRACE_SPAWN | CC__EDGES)) cc__event_spawn(t);
@@ -280,7 +266,7 @@ void cc__forks_offer(struct cc__worker *w) {
     struct cc__forks *f = &w->forks;
     bool idle = somebody_idle(w->runtime), heavy = cc__barrier_possible();
     if (!idle) {
-        cc__store_relaxed(cc__forks_limit(f), limit_of(f));
+        cc__store_relaxed(cc__forks_limit(f), heavy ? f->end - 1 : NULL);
         cc__fence_full(); /* [FJ3] A1: who goes idle sets it to NULL again, or is seen here */
         idle = somebody_idle(w->runtime);
         if (idle) cc__store_relaxed(cc__forks_limit(f), NULL); /* A2 */
@@ -322,10 +308,12 @@ void cc_priv_fork_away(cc_priv_fork *r) {
     struct cc__task *self = cc__self(), *t;
     r->priv_at = AWAY;
     r->priv_link = NULL;
+    r->priv_scope = NULL;
     cc__store_relaxed(state_of(r), KEPT);
-    if (self == NULL || (t = task_new(w != NULL ? w->runtime : NULL)) == NULL) return;
+    if (self == NULL) return; /* a thread without a record is in no scope */
     r->priv_scope = self->scope;
     link_away(self, r);
+    if ((t = task_new(w != NULL ? w->runtime : NULL)) == NULL) return;
     task_set(t, r, self);
     if (cc__spawn_launch(t) == 0) return;
     cc__store_relaxed(state_of(r), KEPT);
@@ -353,7 +341,9 @@ static bool await(cc_priv_fork *r) {
     void *state = cc__load_acquire(state_of(r)); /* [FJ4] */
     if (state == KEPT) return false;
     if (state == DONE) return true;
-    cc__wait_begin(&w, self_or_die(), CC__BY_LIST, r, "fork");
+    struct cc__task *self = cc__self();
+    CC_CHECK(self != NULL, "no memory to let this thread wait");
+    cc__wait_begin(&w, self, CC__BY_LIST, r, "fork");
     /* [FJ4] release: the child that ends sees the wait; acquire: it has ended, and what it did is seen. */
     if (cc__cas_acq_rel(state_of(r), &state, &w)) cc__wait_for_ever(&w);
     return true;
@@ -395,7 +385,6 @@ static void call_under_scope(cc_priv_fork *r, struct cc__task *self) {
 int cc_priv_join_slowly(cc_priv_fork *r) {
     cc_priv_fork **at = r->priv_at;
     CC_CHECK(at != NULL, "a fork was joined that was not forked, or was joined before");
-    struct cc__task *self = self_or_die();
     bool call = at != AWAY && claim(cc__worker_current(), at);
     if (at == AWAY) unlink_away(r);
     if (at != AWAY && !call) await_here(r);
@@ -404,8 +393,9 @@ int cc_priv_join_slowly(cc_priv_fork *r) {
         r->priv_at = NULL;
         return 0;
     }
-    r->priv_at = NULL;
-    if (!call || r->priv_scope == self->scope) return 1; /* one that was kept has been run by nobody */
+    struct cc__task *self = cc__self();
+    r->priv_at = NULL; /* it is ours to call: claimed, or kept, and so run by nobody */
+    if (self == NULL || r->priv_scope == self->scope) return 1;
     call_under_scope(r, self);
     return 0;
 }

@@ -3,10 +3,10 @@
  * was queued; who joins it sees what it did; nobody touches a record that was joined: [FJ1], [FJ2], [FJ4].
  * Each runs under the scope it was forked in.
  * Method: a parent that forks and joins, in order or not, on its worker's deque; thieves that take what is shared, or
- * insist, and a monitor that takes all; switches in between. Records are freed as soon as they are joined, and what children read and write is plain
- * memory. A task that was queued runs when its parent leaves its worker. The heavy fence, like the light one, is a
- * fence of C11 here. Each look at the clock takes longer than a thief's patience. With --full two million executions of
- * larger ones are run.
+ * insist, and a monitor that takes all; switches in between. Records are freed as soon as they are joined, and what
+ * children read and write is plain memory. A task that was queued runs when its parent leaves its worker. The heavy
+ * fence, like the light one, is a fence of C11 here. Each look at the clock takes longer than a thief's patience. With
+ * --full two million executions of larger ones are run.
  * Sources: src/job/fork.c src/sched/park.c src/sched/cancel.c src/task/state.c src/task/wait.c src/base/bits.c
  * Sources: src/sched/inbox.c src/base/assert.c src/base/text.c src/task/pool.c src/plat/thread.c src/plat/file.c
  * Sources: src/plat/futex.c src/fiber/ctx_x86_64.S
