@@ -26,6 +26,8 @@
  * time. W2's release reaches P3's acquire, or the next poll through the queue. A future that woke itself needs no
  * change of the word: it is ACTIVE, and nobody else can queue it.
  *
+ * A spawn that fails has made it ACTIVE for a moment, and takes it back as P4 and L2 do: somebody may await it.
+ *
  * Who wakes holds a waker, or is the poll function: so it is not over meanwhile. The step to IDLE is the last touch of
  * the future, unless it is awaited: then it is the unlock. The counter was read before. So F1 may free it.
  * [FT1]: what was done with a waker, or by a poll, comes before L3 or the end of A.
@@ -74,6 +76,24 @@ void cc_future_init(cc_future *f, cc_poll_fn *poll) {
     cc_future_init_at(NULL, f, poll);
 }
 
+/* L2 of one that is awaited. */
+static CC__COLD void tell(struct cc__task *t) {
+    struct cc__waitlist *l = &future_of(t)->awaiters;
+    struct cc__claims got = {0};
+    cc__waitlist_lock(l);
+    cc__claims_all(&got, l, CC__MATCHED);
+    cc__state_over(t);
+    cc__waitlist_unlock(l);
+    cc__claims_wake(&got);
+}
+
+static void over(struct cc__task *t, cc_counter *counter, enum cc__held held) {
+    if (held == CC__HELD) return;
+    CC__EDGE_ACQUIRE(t);
+    if (held == CC__AWAITED) tell(t);
+    if (counter != NULL) cc_counter_done(counter); /* L3 */
+}
+
 /* A task of that runtime, or of the default one; counted in. */
 static int admit(struct cc__task *t) {
     struct cc__worker *w = cc__worker_current();
@@ -92,7 +112,7 @@ int cc_future_spawn(cc_future *f, cc_counter *counter) {
     if (!cc__state_future_begin(t)) return -EBUSY;
     int rc = admit(t);
     if (rc != 0) {
-        (void)cc__state_ready(t); /* IDLE again: nobody has a waker */
+        over(t, NULL, cc__state_ready(t)); /* IDLE again: nobody has a waker, but somebody may await it by now */
         return rc;
     }
     t->value = counter;
@@ -103,24 +123,6 @@ int cc_future_spawn(cc_future *f, cc_counter *counter) {
 }
 
 /* ---- its end ---- */
-
-/* L2 of one that is awaited. */
-static CC__COLD void tell(struct cc__task *t) {
-    struct cc__waitlist *l = &future_of(t)->awaiters;
-    struct cc__claims got = {0};
-    cc__waitlist_lock(l);
-    cc__claims_all(&got, l, CC__MATCHED);
-    cc__state_over(t);
-    cc__waitlist_unlock(l);
-    cc__claims_wake(&got);
-}
-
-static void over(struct cc__task *t, cc_counter *counter, enum cc__held held) {
-    if (held == CC__HELD) return;
-    CC__EDGE_ACQUIRE(t);
-    if (held == CC__AWAITED) tell(t);
-    if (counter != NULL) cc_counter_done(counter); /* L3 */
-}
 
 void cc__future_let_go(struct cc__task *t) {
     cc_counter *counter = t->value; /* before it can be over */
