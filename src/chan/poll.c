@@ -22,8 +22,10 @@ static void leave_senders(struct cc__wait *w) {
 }
 
 /* One that waits already. */
-static int look(struct cc__future *p, cc_chan *c) {
+static int look(struct cc__future *p, cc_chan *c, void (*leave)(struct cc__wait *)) {
     enum cc__outcome outcome;
+    CC_CHECK(p->polls == CC__POLLS_TIMER || p->wait.object != c || p->leave == leave,
+             "a poll function sends where it waits to receive, or the other way; it has to give that up first");
     int rc = cc__polled_look(p, c, &outcome);
     if (rc != CC__POLL_OVER) return rc;
     return outcome == CC__CLOSED ? (int)p->wait.tag : 0;
@@ -64,13 +66,13 @@ static int attempt(struct cc__future *p, cc_chan *c, bool send, void *elem) {
 int cc_channel_poll_send(cc_future *f, cc_chan *c, const void *elem) {
     struct cc__future *p = cc__polled_self(f);
     if (c == NULL || elem == NULL) return -EINVAL;
-    if (cc__polled_task(p)->polls) return look(p, c);
+    if (cc__polled_task(p)->polls) return look(p, c, leave_senders);
     return attempt(p, c, true, (void *)(uintptr_t)elem); /* it is only read */
 }
 
 int cc_channel_poll_recv(cc_future *f, cc_chan *c, void *elem) {
     struct cc__future *p = cc__polled_self(f);
     if (c == NULL || elem == NULL) return -EINVAL;
-    if (cc__polled_task(p)->polls) return look(p, c);
+    if (cc__polled_task(p)->polls) return look(p, c, leave_receivers);
     return attempt(p, c, false, elem);
 }

@@ -46,9 +46,8 @@
  *
  * Scopes. A fork runs under the scope of its fork. One that is still in the deque does not know it: it is what its
  * task is in, until that enters a scope; then all there are told theirs, and those are for thieves, so that their
- * joins come here: they are called under their own scope. So split is never below what knows its scope; where R3 finds
- * that the newest of those is being joined, only what thieves read (`shared`) is. Who leaves a scope joins what was
- * forked in it.
+ * joins come here: they are called under their own scope. Split is never below those, also where R3 finds the newest
+ * of them just being joined: then only `shared` is, what thieves read. Who leaves a scope joins what was forked in it.
  *
  * The end. One word a record: NULL, then the child's end (DONE) or the joiner's wait, whichever comes first; the second
  * finds the first. The exchange is the child's last touch of a record whose joiner does not wait yet.
@@ -373,6 +372,11 @@ static bool claim(struct cc__worker *w, cc_priv_fork **at) {
     return mine;
 }
 
+/* Whether this place is one of the running task's, with that record; after J1 it may be where head is. */
+static bool is_here(struct cc__worker *w, cc_priv_fork **at, const cc_priv_fork *r) {
+    return w != NULL && at >= w->forks.base && at <= cc__load_relaxed(cc__forks_head(&w->forks)) && *at == r;
+}
+
 /* Call it here, under its own scope. */
 static void call_under_scope(cc_priv_fork *r, struct cc__task *self) {
     struct cc_priv_scope *now = self->scope;
@@ -385,7 +389,9 @@ static void call_under_scope(cc_priv_fork *r, struct cc__task *self) {
 int cc_priv_join_slowly(cc_priv_fork *r) {
     cc_priv_fork **at = r->priv_at;
     CC_CHECK(at != NULL, "a fork was joined that was not forked, or was joined before");
-    bool call = at != AWAY && claim(cc__worker_current(), at);
+    struct cc__worker *w = cc__worker_current();
+    CC_CHECK(at == AWAY || is_here(w, at, r), "a fork was joined by another than who forked it");
+    bool call = at != AWAY && claim(w, at);
     if (at == AWAY) unlink_away(r);
     if (at != AWAY && !call) await_here(r);
     if (!call && await(r)) {

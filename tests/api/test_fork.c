@@ -399,6 +399,33 @@ static void *forget(void *arg) {
     cc_fork(r, none);
     return arg;
 }
+/* Its record is joined while it is in the worker's deque, by who did not fork it. */
+static CC_FORK_RECORD(none) astray;
+static void *joins_astray(void *arg) {
+    test_must(cc_join(astray, none) == 42);
+    return arg;
+}
+static void *joined_by_thread(void *arg) {
+    pthread_t thread;
+    cc_fork(astray, none);
+    test_must(pthread_create(&thread, NULL, joins_astray, NULL) == 0);
+    pthread_join(thread, NULL);
+    return arg;
+}
+static void *joined_by_task(void *arg) {
+    _Atomic long never = 0;
+    cc_fork(astray, none);
+    cc_task t = cc_fiber_spawn_task(joins_astray, NULL);
+    (void)test_hold_worker_until(&never, 1);
+    return cc_task_valid(t) ? arg : NULL;
+}
+static void on_two_workers(void *fn) {
+    union {
+        void *as_is;
+        void *(*fn)(void *);
+    } as = {fn};
+    (void)cc_run(&(cc_runtime_attr){.workers = 2, .no_monitor = 1}, as.fn, NULL, NULL);
+}
 static void in_a_task(void *fn) {
     cc_task t;
     union {
@@ -413,6 +440,8 @@ static void misuse_is_told(void **state) {
     test_aborts(in_a_task, (void *)(uintptr_t)join_twice, "joined before");
     test_aborts(in_a_task, (void *)(uintptr_t)join_unforked, "was not forked");
     test_aborts(in_a_task, (void *)(uintptr_t)forget, "did not join all");
+    test_aborts(on_two_workers, (void *)(uintptr_t)joined_by_thread, "by another than who forked it");
+    test_aborts(on_two_workers, (void *)(uintptr_t)joined_by_task, "by another than who forked it");
 }
 
 TEST_MAIN(cmocka_unit_test(misuse_is_told), cmocka_unit_test(forks_compute),

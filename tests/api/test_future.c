@@ -539,6 +539,15 @@ static cc_poll_state two_at_once(cc_future *f, cc_waker *w) {
     test_must(cc_poll_recv(f, c, &v) != 0);
     return CC_READY;
 }
+static cc_poll_state the_other_way(cc_future *f, cc_waker *w) {
+    int_chan c;
+    int v = 1;
+    (void)w;
+    test_must(cc_chan_create(c, 0) == 0);
+    test_must(cc_poll_recv(f, c, &v) == -EAGAIN);
+    test_must(cc_poll_send(f, c, &v) != 0);
+    return CC_READY;
+}
 static void polls(void *fn) {
     cc_poll_fn *poll;
     memcpy(&poll, fn, sizeof poll);
@@ -555,7 +564,7 @@ static void stranger(void *unused) {
 }
 static void misuse_is_told(void **state) {
     (void)state;
-    cc_poll_fn *waits = sleeps_in_poll, *drops = drops_too_much, *two = two_at_once;
+    cc_poll_fn *waits = sleeps_in_poll, *drops = drops_too_much, *two = two_at_once, *other = the_other_way;
 #if CCRT_ASSERT >= 1
     test_aborts(polls, &waits, "a poll function waits");
 #else
@@ -563,6 +572,7 @@ static void misuse_is_told(void **state) {
 #endif
     test_aborts(polls, &drops, "a waker was dropped that was not cloned");
     test_aborts(polls, &two, "polls for something else while it waits");
+    test_aborts(polls, &other, "sends where it waits to receive");
     test_aborts(stranger, NULL, "whose poll function this is not");
 }
 
