@@ -47,8 +47,8 @@ static int use_at(struct cc__io_try *t, int fd, int64_t at) {
     return fd < 0 ? -EBADF : at < 0 ? -EINVAL : cc__io_use(t, fd);
 }
 
-/* Of a descriptor that is held: less than n only at the end, though only a part of it may be in memory. */
-static ssize_t read_all_at(int fd, void *buf, size_t n, int64_t at) {
+/* Less than n only at the end, though only a part of it may be in memory. */
+ssize_t cc__io_read_at(int fd, void *buf, size_t n, int64_t at) {
     size_t done = 0;
     ssize_t k;
     do {
@@ -66,7 +66,7 @@ ssize_t cc_pread(int fd, void *buf, size_t n, int64_t at) {
     struct cc__io_try t;
     int rc = use_at(&t, fd, at);
     if (rc != 0) return rc;
-    ssize_t k = read_all_at(fd, buf, n, at);
+    ssize_t k = cc__io_read_at(fd, buf, n, at);
     cc__io_drop(&t);
     cc__run_completed();
     return k;
@@ -85,6 +85,7 @@ static ssize_t write_all_at(int fd, const void *buf, size_t n, int64_t at) {
         ssize_t k = cc__fdio_write_now(fd, &iov, 1, c.at, cc__worker_current() != NULL);
         if (k == -EAGAIN) k = (ssize_t)make(&c);
         if (k < 0) return k;
+        if (k == 0 && n > 0) return -EIO; /* it would be so for ever */
         done += (size_t)k;
     } while (done < n);
     cc__run_completed();

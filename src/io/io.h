@@ -71,6 +71,9 @@ int cc__io_wait(struct cc__io_try *t);
 /* Call fn(arg) on a thread for blocking calls, unless the caller is cancelled, or its deadline has passed. */
 int cc__io_block(int (*fn)(void *), void *arg);
 
+/* cc_pread() of a descriptor that is held. */
+ssize_t cc__io_read_at(int fd, void *buf, size_t n, int64_t at);
+
 /* Addresses. "host:port" and so on; *name: what is to be looked up, or NULL. */
 struct cc__address {
     int family;     /* AF_INET, AF_INET6, AF_UNIX; AF_UNSPEC: a name to be looked up */

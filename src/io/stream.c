@@ -18,6 +18,7 @@
 #include <string.h>
 
 enum { IOV_FEW = 8, IOV_MOST = 1024, COPY_BYTES = 65536 };
+enum { SEND_BYTES = 1 << 20 }; /* of a file, or to one, at a time: each is an operation, after which others may run */
 
 /* ---- trying ---- */
 
@@ -90,6 +91,14 @@ static ssize_t read_now(const struct cc__io_try *t, struct iovec *iov, int count
     return cc__fdio_read_now(t->fd, iov, count, CC__FDIO_HERE);
 }
 
+/* How many of some buffers are not more than SEND_BYTES together; 0: the first is. */
+static int few_of(const struct iovec *iov, int count) {
+    size_t sum = 0;
+    int n = 0;
+    while (n < count && iov[n].iov_len <= SEND_BYTES - sum) sum += iov[n++].iov_len;
+    return n;
+}
+
 static ssize_t write_now(const struct cc__io_try *t, struct iovec *iov, int count) {
     uint32_t nature = cc__fd_nature(t->e);
     if (CC__LIKELY((nature & CC__FD_SOCKET) != 0 || (nature & CC__FD_OURS) == 0)) {
@@ -97,6 +106,9 @@ static ssize_t write_now(const struct cc__io_try *t, struct iovec *iov, int coun
             count == 1 ? cc__sock_send(t->fd, iov->iov_base, iov->iov_len, NULL) : cc__sock_send_iov(t->fd, iov, count);
         if (k != -ENOTSOCK) return k;
     }
+    struct iovec some = {.iov_base = iov->iov_base, .iov_len = SEND_BYTES};
+    count = few_of(iov, count);
+    if (count == 0) return cc__fdio_write_now(t->fd, &some, 1, CC__FDIO_HERE, cc__worker_current() != NULL);
     return cc__fdio_write_now(t->fd, iov, count, CC__FDIO_HERE, cc__worker_current() != NULL);
 }
 
@@ -122,7 +134,10 @@ static ssize_t write_some(struct cc__io_try *t, struct iovec *iov, int count) {
     if (CC__UNLIKELY(rc != 0)) return rc;
     ssize_t k = write_now(t, iov, count);
     cc__io_drop(t);
-    if (CC__LIKELY(k != -EAGAIN)) return k;
+    if (CC__LIKELY(k != -EAGAIN)) {
+        cc__run_completed();
+        return k;
+    }
     t->tried = true;
     do {
         if ((rc = cc__io_may_try(t)) > 0) {
@@ -177,24 +192,26 @@ static void advance(struct iovec **iov, int *count, size_t k) {
 }
 
 /* Write all of buffers that are changed meanwhile. */
-static ssize_t write_all(int fd, struct iovec *iov, int count, size_t n) {
-    struct cc__io_try t;
-    int rc = cc__io_begin(&t, fd, CC__FD_OUT);
-    if (rc != 0) return rc;
+static ssize_t write_all(struct cc__io_try *t, struct iovec *iov, int count, size_t n) {
     for (size_t at = 0; at < n;) {
-        ssize_t k = write_some(&t, iov, count);
-        if (k < 0) return k;
+        ssize_t k = write_some(t, iov, count);
+        if (k <= 0) return k < 0 ? k : -EIO; /* nothing was written, nor why: it would be so for ever */
         at += (size_t)k;
         if (at < n) advance(&iov, &count, (size_t)k);
     }
-    cc__run_completed();
     return (ssize_t)n;
+}
+
+static ssize_t write_begin(int fd, struct iovec *iov, int count, size_t n) {
+    struct cc__io_try t;
+    int rc = cc__io_begin(&t, fd, CC__FD_OUT);
+    return rc != 0 ? rc : write_all(&t, iov, count, n);
 }
 
 ssize_t cc_write(int fd, const void *buf, size_t n) {
     if (CC__UNLIKELY(n == 0)) return move_nothing(fd);
     struct iovec iov = {.iov_base = (void *)(uintptr_t)buf, .iov_len = n};
-    return write_all(fd, &iov, 1, n);
+    return write_begin(fd, &iov, 1, n);
 }
 
 /* A copy of some buffers, to be changed: in `few` or on the heap. NULL: no memory. */
@@ -231,51 +248,66 @@ ssize_t cc_readv(int fd, const struct iovec *iov, int count) {
 }
 
 ssize_t cc_writev(int fd, const struct iovec *iov, int count) {
-    return move_vector(fd, iov, count, write_all);
+    return move_vector(fd, iov, count, write_begin);
 }
 
 /* ---- files to sockets ---- */
 
-/* By a buffer: for what sendfile() would block on, or cannot do. */
-static int64_t send_copied(int out, int in, int64_t at, size_t n) {
-    char *buf = malloc(COPY_BYTES);
-    size_t sent = 0;
-    int64_t rc = buf == NULL ? -ENOMEM : 0;
-    while (rc == 0 && sent < n) {
-        struct iovec iov = {.iov_base = buf, .iov_len = n - sent < COPY_BYTES ? n - sent : COPY_BYTES};
-        ssize_t k = cc__fdio_read(in, &iov, 1, at + (int64_t)sent);
-        if (k <= 0) rc = k;
-        if (k <= 0) break;
-        ssize_t put = cc_write(out, buf, (size_t)k);
-        if (put < 0) rc = put;
-        sent += (size_t)k;
-    }
-    free(buf);
-    return rc < 0 ? rc : (int64_t)sent;
+/* Some of a file by a buffer, which is made when it is needed: what sendfile() would block on, or cannot do. */
+static ssize_t send_copied(struct cc__io_try *t, int in, int64_t at, size_t n, char **buf) {
+    if (*buf == NULL && (*buf = malloc(COPY_BYTES)) == NULL) return -ENOMEM;
+    ssize_t k = cc__io_read_at(in, *buf, n < COPY_BYTES ? n : COPY_BYTES, at);
+    if (k <= 0) return k;
+    struct iovec iov = {.iov_base = *buf, .iov_len = (size_t)k};
+    return write_all(t, &iov, 1, (size_t)k);
 }
 
-/* From a descriptor that is held. */
-static int64_t send_from(struct cc__io_try *t, int in, int64_t at, size_t n) {
-    off_t from = (off_t)at;
-    size_t sent = 0;
-    if ((cc__fd_nature(t->e) & CC__FD_OURS) == 0) return send_copied(t->fd, in, at, n);
-    while (sent < n) {
+/* Some of it by the kernel itself. */
+static ssize_t send_direct(struct cc__io_try *t, int in, int64_t at, size_t n) {
+    for (;;) {
         ssize_t k = cc__io_try(t);
         if (k < 0) return k;
-        k = cc__fdio_sendfile(t->fd, in, &from, n - sent);
+        k = cc__fdio_sendfile(t->fd, in, at, n, cc__worker_current() != NULL);
         cc__io_tried(t, k, false);
-        if (k == -EINVAL && sent == 0) return send_copied(t->fd, in, at, n);
-        if (k == 0) break;
-        if (k > 0) sent += (size_t)k;
-        if (k == -EAGAIN) k = cc__io_wait(t);
-        if (k < 0) return k;
+        if (k != -EAGAIN) return k;
+        if ((k = cc__io_wait(t)) < 0) return k;
     }
-    return (int64_t)sent;
+}
+
+/* Whether a part of a file is in memory, as far as its two ends tell: what sendfile() has to wait for, this worker
+ * would. What was read by the other way brings more of it into memory than was asked for, so that is seldom taken. */
+static bool is_in_memory(int in, int64_t at, size_t n) {
+    char byte;
+    struct iovec iov = {.iov_base = &byte, .iov_len = 1};
+    return cc__fdio_read_now(in, &iov, 1, at) != -EAGAIN &&
+           cc__fdio_read_now(in, &iov, 1, at + (int64_t)n - 1) != -EAGAIN;
+}
+
+/* From a descriptor that is held, to one that is begun. */
+static int64_t send_from(struct cc__io_try *t, int in, int64_t at, size_t n) {
+    bool direct = (cc__fd_nature(t->e) & CC__FD_OURS) != 0; /* else it may block */
+    char *buf = NULL;
+    size_t sent = 0;
+    ssize_t k = 1;
+    while (k > 0 && sent < n) {
+        int64_t from = at + (int64_t)sent;
+        size_t some = n - sent < SEND_BYTES ? n - sent : SEND_BYTES;
+        bool now = direct && is_in_memory(in, from, some);
+        k = now ? send_direct(t, in, from, some) : send_copied(t, in, from, some, &buf);
+        if (now && k == -EINVAL) { /* not between these two */
+            direct = false;
+            k = 1;
+        } else if (k > 0) {
+            sent += (size_t)k;
+        }
+    }
+    free(buf);
+    return k < 0 ? k : (int64_t)sent;
 }
 
 int64_t cc_sendfile(int out, int in, int64_t at, size_t n) {
     struct cc__io_try t, file;
-    if (at < 0 || n > INT64_MAX) return -EINVAL;
+    if (at < 0 || n > (size_t)(INT64_MAX - at)) return -EINVAL;
     int rc = cc__io_begin(&t, out, CC__FD_OUT);
     if (rc == 0) rc = cc__io_use(&file, in);
     if (rc != 0) return rc;

@@ -63,6 +63,14 @@ static void guard_leave(const struct guard *g, bool raised) {
     pthread_sigmask(SIG_SETMASK, &g->before, NULL);
 }
 
+/* Whether a write may have raised it: also one that failed after some bytes, and returned their number. */
+static bool may_have_raised(ssize_t rc, int err, const struct iovec *iov, int count) {
+    size_t n = 0;
+    if (rc < 0) return err == EPIPE;
+    for (int i = 0; i < count; i++) n += iov[i].iov_len;
+    return (size_t)rc < n;
+}
+
 static ssize_t write_once(int fd, const struct iovec *iov, int count, int64_t at, int flags, bool masked) {
     struct guard g;
     ssize_t rc;
@@ -70,7 +78,7 @@ static ssize_t write_once(int fd, const struct iovec *iov, int count, int64_t at
     do rc = pwritev2(fd, iov, count, (off_t)at, flags);
     while (rc < 0 && errno == EINTR);
     int err = errno;
-    if (!masked) guard_leave(&g, rc < 0 && err == EPIPE);
+    if (!masked) guard_leave(&g, may_have_raised(rc, err, iov, count));
     errno = err;
     return rc;
 }
@@ -255,11 +263,17 @@ int cc__fdio_stat(int fd, struct stat *out) {
     return (int)settle(fstat(fd, out), saved);
 }
 
-ssize_t cc__fdio_sendfile(int out, int in, off_t *at, size_t n) {
+ssize_t cc__fdio_sendfile(int out, int in, int64_t at, size_t n, bool masked) {
     int saved = errno;
+    off_t from = (off_t)at;
+    struct guard g;
     ssize_t rc;
-    do rc = sendfile(out, in, at, n);
+    if (!masked) guard_enter(&g);
+    do rc = sendfile(out, in, &from, n);
     while (rc < 0 && errno == EINTR);
+    int err = errno;
+    if (!masked) guard_leave(&g, may_have_raised(rc, err, &(struct iovec){.iov_len = n}, 1));
+    errno = err;
     return settle(rc, saved);
 }
 

@@ -50,7 +50,8 @@ int cc__fdio_pipe(int fd[2]);                                  /* neither end bl
 int cc__fdio_pipe_for_child(int fd[2], bool read);             /* the end that is not the child's does not block */
 int cc__fdio_sync(int fd, bool data_only);
 int cc__fdio_stat(int fd, struct stat *out);
-ssize_t cc__fdio_sendfile(int out, int in, off_t *at, size_t n);
+/* From a place of a file, which may have to wait for the disk, to what does not block. No SIGPIPE. */
+ssize_t cc__fdio_sendfile(int out, int in, int64_t at, size_t n, bool masked);
 /* Bytes of directory entries, for cc__fdio_entry(); 0 at the end. */
 ssize_t cc__fdio_entries(int dir, void *buf, size_t n);
 /* The entry at an offset of them: its name, its DT_ type; the next offset. */
