@@ -334,8 +334,8 @@ static int wait_for_both(int fd) {
 
 int cc_wait_fd(int fd, int events) {
     struct cc__io_try t;
-    if ((events & (POLLIN | POLLPRI | POLLOUT | POLLRDHUP)) == 0) return -EINVAL;
-    bool out = (events & POLLOUT) != 0, both = out && (events & ~POLLOUT) != 0;
+    if (events == 0 || (events & ~(POLLIN | POLLOUT)) != 0) return -EINVAL;
+    bool out = (events & POLLOUT) != 0, both = out && (events & POLLIN) != 0;
     int rc = cc__io_begin(&t, fd, out ? CC__FD_OUT : CC__FD_IN);
     while (rc == 0) {
         if ((rc = cc__io_try(&t)) < 0) return rc;

@@ -128,6 +128,9 @@ static void bad_input(void **state) {
     assert_int_equal(cc_wait_fd(-1, POLLIN), -EBADF);
     assert_int_equal(cc_wait_fd(closed, POLLIN), -EBADF);
     assert_int_equal(cc_wait_fd(dir, 0), -EINVAL);
+    assert_int_equal(cc_wait_fd(dir, POLLPRI), -EINVAL);
+    assert_int_equal(cc_wait_fd(dir, POLLRDHUP | POLLIN), -EINVAL);
+    assert_int_equal(cc_wait_fd(dir, -1), -EINVAL);
     assert_int_equal(cc_sendfile(-1, dir, 0, 1), -EBADF);
     assert_int_equal(cc_sendfile(dir, -1, 0, 1), -EBADF);
     assert_int_equal(cc_sendfile(dir, dir, -1, 1), -EINVAL);
