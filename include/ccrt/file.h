@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Files and directories. What is in memory is read at once; what has to wait for a disk is done by the kernel, through
+/* Files and directories. What is in memory is read at once, and a file whose path is, opened or looked at, whatever
+ * cancels the caller: a call that can go on at once does. What has to wait for a disk is done by the kernel, through
  * io_uring, or by a thread of its own (CC_IO in the environment, or the runtime's attributes, say which), and parks the
  * caller only. io.h reads and writes files, too, where they stand.
  *

@@ -105,8 +105,7 @@ ssize_t cc_pwrite(int fd, const void *buf, size_t n, int64_t at) {
 
 int cc_open(const char *path, int flags, unsigned mode) {
     if (path == NULL) return -EINVAL;
-    int rc = cc_cancelled();
-    if (rc == 0) rc = cc__fdio_open_now(path, flags);
+    int rc = cc__fdio_open_now(path, flags);
     if (rc != -EAGAIN) {
         cc__run_completed();
         return rc;
@@ -127,8 +126,7 @@ int cc_fsync(int fd) {
 
 int cc_stat(const char *path, struct stat *out) {
     if (path == NULL) return -EINVAL;
-    int rc = cc_cancelled();
-    if (rc == 0) rc = cc__fdio_stat_now(path, out);
+    int rc = cc__fdio_stat_now(path, out);
     if (rc != -EAGAIN) {
         cc__run_completed();
         return rc;

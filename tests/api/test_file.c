@@ -5,6 +5,7 @@
  */
 #include "runtimes.h"
 
+#include "plat/fdio.h"
 #include "plat/uring.h"
 
 #include <dirent.h>
@@ -217,9 +218,33 @@ static void *cancels(void *arg) {
     test_must(rc == -ECANCELED);
     return arg;
 }
+/* What can be done at once is done: too late or not. */
+static void *late(void *arg) {
+    char path[] = "/tmp/ccrt_test_late_XXXXXX", c = 0;
+    struct stat st;
+    int made = mkstemp(path), fd = -1;
+    test_must(made >= 0 && write(made, "x", 1) == 1 && close(made) == 0 && cc_stat(path, &st) == 0);
+    int now = cc__fdio_open_now(path, O_RDONLY); /* the kernel may not know how to, or the file system */
+    if (now >= 0) close(now);
+    for (int how = 0; how < 2 && now >= 0; how++) {
+        CC_NURSERY(n) {
+            if (how == 1) cc_nursery_cancel(n);
+            CC_DEADLINE_MS(0) {
+                test_must(cc_cancelled() != 0 && cc_stat(path, &st) == 0 && st.st_size == 1);
+                fd = cc_open(path, O_RDONLY, 0);
+                test_must(fd >= 0 && cc_pread(fd, &c, 1, 0) == 1 && c == 'x' && cc_close(fd) == 0);
+                test_must(cc_fsync(0) == (how == 1 ? -ECANCELED : -ETIMEDOUT)); /* which always waits */
+            }
+        }
+    }
+    test_must(unlink(path) == 0);
+    return arg;
+}
 static void cancelled_before(void **state) {
     (void)state;
     test_on_workers(1, cancels, NULL);
+    test_on_workers(2, late, NULL);
+    late(NULL);
 }
 
 TEST_MAIN(cmocka_unit_test(written_and_read), cmocka_unit_test(more_entries_than_fit), cmocka_unit_test(bad_input),
