@@ -58,7 +58,7 @@ CC_API int64_t cc_sendfile(int out, int in, int64_t at, size_t n);
 CC_API int cc_close(int fd);
 
 /* Wait until a descriptor of a foreign library is ready; events are those of poll(): POLLIN, POLLOUT or both.
- *   Returns    those that there are, and POLLERR, POLLHUP; -EINVAL none is asked for, or another; errors as cc_read() */
+ *   Returns    those that there are, and POLLERR, POLLHUP; -EINVAL none is asked for, or another; as cc_read() */
 CC_API int cc_wait_fd(int fd, int events);
 
 /* A pipe: fd[0] is read, fd[1] written.

@@ -40,7 +40,7 @@ CC_API int cc_connect(const char *addr);
  *   Returns    0; -ENOTCONN, -ENOTSOCK, -EBADF, -EINVAL */
 CC_API int cc_shutdown(int fd, int how);
 
-/* The address of this end, or of the other, as text for these calls. 108 bytes are enough for all.
+/* The address of this end, or of the other, as text for these calls. 128 bytes are enough for all.
  *   Returns    0; -ENOBUFS it does not fit; -ENOTCONN, -ENOTSOCK, -EBADF */
 CC_API int cc_local_addr(int fd, char *out, size_t size);
 CC_API int cc_peer_addr(int fd, char *out, size_t size);
@@ -59,14 +59,16 @@ CC_API int cc_set_option(int fd, int option, int value);
 CC_API int cc_get_option(int fd, int option);
 
 /* A UDP socket at that address; ":0" for one that only sends first.
- *   Returns    as cc_listen() */
+ *   Returns    as cc_listen(); -EINVAL a local address, too */
 CC_API int cc_udp(const char *addr);
 
-/* Send one datagram. An address with a name is looked up each time.
- *   Returns    n; -EMSGSIZE; -ECONNREFUSED of one that was sent before; errors as cc_write() */
+/* Send one datagram. An address with a name is looked up each time, and the first of the socket's family is used.
+ *   Returns    n; -EMSGSIZE; -ECONNREFUSED of one that was sent before; -EAFNOSUPPORT an address of another family;
+ *              errors as cc_write() */
 CC_API ssize_t cc_send_to(int fd, const void *buf, size_t n, const char *addr);
 
-/* Wait for a datagram; what does not fit into n bytes is lost. from: NULL, or where its sender's address goes.
+/* Wait for a datagram; what does not fit into n bytes is lost. from: NULL, or where its sender's address goes; "" if it
+ * has none.
  *   Returns    its length, cut to n; -ENOBUFS the address does not fit, and the datagram is lost; errors as
  *              cc_read() */
 CC_API ssize_t cc_recv_from(int fd, void *buf, size_t n, char *from, size_t size);

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/un.h>
 
+enum { NO_ADDRESS = -1 }; /* the kernel gave none, as for a socket that has none of its own */
+
 /* Digits only, up to 65535. */
 static bool parse_port(const char *text, uint16_t *out) {
     unsigned n = 0;
@@ -103,7 +105,8 @@ int cc__address_print(const struct cc__sockaddr *a, char *out, size_t size) {
     struct cc__text t = cc__text_on(line, sizeof line - 1);
     const struct sockaddr_in *in = (const struct sockaddr_in *)(const void *)&a->storage;
     const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)(const void *)&a->storage;
-    switch (a->any.sa_family) {
+    switch (a->len < sizeof a->any.sa_family ? NO_ADDRESS : a->any.sa_family) {
+    case NO_ADDRESS: break;
     case AF_INET:
         cc__text_str(&t, inet_ntop(AF_INET, &in->sin_addr, host, sizeof host));
         print_port(&t, in->sin_port);

@@ -83,7 +83,8 @@ struct cc__address {
 };
 /* Returns    0, -EINVAL, -ENAMETOOLONG of a path */
 int cc__address_parse(struct cc__address *out, const char *text);
-/* Returns    0, -ENOBUFS it does not fit, -EAFNOSUPPORT */
+/* One of length 0 is no text.
+ *   Returns    0, -ENOBUFS it does not fit, -EAFNOSUPPORT */
 int cc__address_print(const struct cc__sockaddr *a, char *out, size_t size);
 
 /* All addresses of a parsed one, by DNS if need be.

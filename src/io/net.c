@@ -15,6 +15,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <string.h>
 
 enum { BACKOFF_MS = 5, BACKOFF_MAX_MS = 1000, NEXT_ADDRESS_MS = 250, LOCAL_BACKOFF_MS = 1 };
 
@@ -63,7 +64,7 @@ int cc_listen(const char *addr) {
 }
 
 int cc_udp(const char *addr) {
-    return open_named(addr, SOCK_DGRAM);
+    return addr != NULL && strncmp(addr, "unix:", 5) == 0 ? -EINVAL : open_named(addr, SOCK_DGRAM);
 }
 
 /* ---- accepting ---- */
@@ -249,11 +250,19 @@ static bool is_option(int option) {
     return option >= CC_OPT_NODELAY && option <= CC_OPT_TTL;
 }
 
+/* Hops are counted by another name in IPv6. */
+static bool has_own_name(int fd, int option) {
+    int domain = AF_UNSPEC;
+    return option == CC_OPT_TTL && cc__sock_get(fd, SOL_SOCKET, SO_DOMAIN, &domain) == 0 && domain == AF_INET6;
+}
+
 int cc_set_option(int fd, int option, int value) {
     struct cc__io_try t;
     int rc = is_option(option) ? cc__io_use(&t, fd) : -EINVAL;
     if (rc != 0) return rc;
-    rc = cc__sock_set(fd, options[option].level, options[option].name, value);
+    bool own = has_own_name(fd, option);
+    rc = cc__sock_set(fd, options[option].level, options[option].name, value); /* of IPv6: for IPv4 through it */
+    if (own) rc = cc__sock_set(fd, IPPROTO_IPV6, IPV6_UNICAST_HOPS, value);
     cc__io_drop(&t);
     return rc;
 }
@@ -262,12 +271,26 @@ int cc_get_option(int fd, int option) {
     struct cc__io_try t;
     int value = 0, rc = is_option(option) ? cc__io_use(&t, fd) : -EINVAL;
     if (rc != 0) return rc;
-    rc = cc__sock_get(fd, options[option].level, options[option].name, &value);
+    bool own = has_own_name(fd, option);
+    rc = own ? cc__sock_get(fd, IPPROTO_IPV6, IPV6_UNICAST_HOPS, &value)
+             : cc__sock_get(fd, options[option].level, options[option].name, &value);
     cc__io_drop(&t);
     return rc != 0 ? rc : value;
 }
 
 /* ---- datagrams ---- */
+
+/* Which of several addresses a socket sends to: the first of its own family; or of any, for a socket of IPv6 may be one
+ * of both. */
+static int choose_address(struct cc__io_try *t, const struct cc__sockaddr *to, int n) {
+    int domain = AF_UNSPEC, rc = cc__io_hold(t);
+    if (rc != 0) return rc;
+    rc = cc__sock_get(t->fd, SOL_SOCKET, SO_DOMAIN, &domain);
+    cc__io_drop(t);
+    for (int i = 0; i < n && rc == 0; i++)
+        if (to[i].any.sa_family == domain) return i;
+    return rc != 0 ? rc : domain == AF_INET6 ? 0 : -EAFNOSUPPORT;
+}
 
 ssize_t cc_send_to(int fd, const void *buf, size_t n, const char *addr) {
     struct cc__io_try t;
@@ -276,10 +299,12 @@ ssize_t cc_send_to(int fd, const void *buf, size_t n, const char *addr) {
     int rc = cc__io_begin(&t, fd, CC__FD_OUT);
     if (rc == 0) rc = cc__address_parse(&a, addr);
     if (rc == 0) rc = cc__address_resolve(&a, false, to);
+    int which = rc > 1 ? choose_address(&t, to, rc) : 0; /* of one the kernel says whether it can be sent to */
+    if (which < 0) return which;
     if (rc > 0) rc = 0;
     while (rc == 0) {
         if ((rc = cc__io_try(&t)) < 0) return rc;
-        ssize_t k = cc__sock_send(fd, buf, n, &to[0]);
+        ssize_t k = cc__sock_send(fd, buf, n, &to[which]);
         cc__io_tried(&t, k, false);
         if (k != -EAGAIN) return k;
         rc = cc__io_wait(&t);

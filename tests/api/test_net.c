@@ -8,6 +8,7 @@
 #include "runtimes.h"
 
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -392,12 +393,96 @@ static void *datagrams(void *arg) {
     test_must(cc_close(a) == 0 && cc_close(b) == 0);
     return arg;
 }
+/* A sender that has no address of its own; a stream, where nobody is told who sent. */
+static void *nameless(void *arg) {
+    int fd[2];
+    char c, from[128];
+    for (int i = 0; i < 2; i++) {
+        test_must(socketpair(AF_UNIX, i == 0 ? SOCK_DGRAM : SOCK_STREAM, 0, fd) == 0);
+        memset(from, 'x', sizeof from);
+        test_must(cc_write(fd[1], "a", 1) == 1 && cc_recv_from(fd[0], &c, 1, from, sizeof from) == 1);
+        test_must(c == 'a' && strcmp(from, "") == 0);
+        test_must(cc_write(fd[1], "b", 1) == 1 && cc_recv_from(fd[0], &c, 1, from, 0) == -ENOBUFS);
+        test_must(cc_close(fd[0]) == 0 && cc_close(fd[1]) == 0);
+    }
+    return arg;
+}
+/* The same over IPv6. */
+static void *datagrams_of_six(void *arg) {
+    char addr[128], from[128], buf[8];
+    int a = cc_udp("[::1]:0"), b = cc_udp("[::1]:0"), four = cc_udp("127.0.0.1:0");
+    if (a >= 0) {
+        test_must(b >= 0 && cc_local_addr(a, addr, sizeof addr) == 0 && strncmp(addr, "[::1]:", 6) == 0);
+        test_must(cc_send_to(b, "hello", 5, addr) == 5);
+        test_must(cc_recv_from(a, buf, sizeof buf, from, sizeof from) == 5 && memcmp(buf, "hello", 5) == 0);
+        test_must(cc_local_addr(b, addr, sizeof addr) == 0 && strcmp(from, addr) == 0);
+        test_must(cc_send_to(four, "x", 1, addr) == -EAFNOSUPPORT);
+        test_must(cc_close(a) == 0 && cc_close(b) == 0);
+    }
+    test_must(cc_udp("unix:@ccrt_test_udp") == -EINVAL && cc_udp(NULL) == -EINVAL && cc_close(four) == 0);
+    return arg;
+}
 static void of_datagrams(void **state) {
     (void)state;
     test_on_all(datagrams);
     datagrams(NULL);
+    test_on_workers(2, nameless, NULL);
+    nameless(NULL);
+    test_on_workers(2, datagrams_of_six, NULL);
+}
+
+/* ---- names and options ---- */
+
+/* The longest there is of each kind, in as much room as the header says is enough. */
+static void the_longest_address(void **state) {
+    (void)state;
+    char addr[200], name[128];
+    int n = snprintf(addr, sizeof addr, "unix:/tmp/ccrt_test_net_%d_", (int)getpid());
+    memset(addr + n, 'x', sizeof addr - (size_t)n);
+    addr[5 + 107] = 0;
+    int ls = cc_listen(addr);
+    assert_true(ls >= 0);
+    assert_int_equal(cc_local_addr(ls, name, sizeof name), 0);
+    assert_string_equal(name, addr);
+    assert_int_equal(cc_local_addr(ls, name, 5 + 107), -ENOBUFS);
+    assert_int_equal(cc_close(ls) | unlink(addr + 5), 0);
+    addr[5] = '@';
+    ls = cc_listen(addr);
+    assert_int_equal(cc_local_addr(ls, name, sizeof name), 0);
+    assert_string_equal(name, addr);
+    assert_int_equal(cc_close(ls), 0);
+}
+
+static void set_and_get(int fd, int option, int value, int least) {
+    assert_int_equal(cc_set_option(fd, option, value), 0);
+    assert_true(cc_get_option(fd, option) == value || (least > 0 && cc_get_option(fd, option) >= least));
+}
+static void options(void **state) {
+    (void)state;
+    const char *const addrs[] = {"127.0.0.1:0", "[::1]:0"};
+    for (size_t i = 0; i < TEST_COUNT_OF(addrs); i++) {
+        int ls = cc_listen(addrs[i]), udp = cc_udp(addrs[i]), hops = 0;
+        socklen_t len = sizeof hops;
+        if (ls < 0 && i == 1) break; /* without IPv6 */
+        assert_true(ls >= 0 && udp >= 0);
+        for (int on = 0; on < 2; on++) {
+            set_and_get(ls, CC_OPT_NODELAY, on, 0);
+            set_and_get(ls, CC_OPT_KEEPALIVE, on, 0);
+            set_and_get(udp, CC_OPT_BROADCAST, on, 0);
+        }
+        set_and_get(ls, CC_OPT_SEND_BYTES, 10000, 10000);
+        set_and_get(ls, CC_OPT_RECV_BYTES, 10000, 10000);
+        set_and_get(ls, CC_OPT_TTL, 7, 0);
+        set_and_get(udp, CC_OPT_TTL, 9, 0);
+        int level = i == 0 ? IPPROTO_IP : IPPROTO_IPV6, hop_option = i == 0 ? IP_TTL : IPV6_UNICAST_HOPS;
+        assert_int_equal(getsockopt(udp, level, hop_option, &hops, &len), 0);
+        assert_int_equal(hops, 9);
+        assert_int_equal(cc_set_option(udp, CC_OPT_TTL, 1000), -EINVAL);
+        assert_int_equal(cc_close(ls) | cc_close(udp), 0);
+    }
 }
 
 TEST_MAIN(cmocka_unit_test(by_all_kinds_of_addresses), cmocka_unit_test(bad_input), cmocka_unit_test(reset_or_ended),
           cmocka_unit_test(cancelled_late_or_closed), cmocka_unit_test(without_descriptors),
-          cmocka_unit_test(many_at_a_time), cmocka_unit_test(of_datagrams))
+          cmocka_unit_test(many_at_a_time), cmocka_unit_test(of_datagrams), cmocka_unit_test(the_longest_address),
+          cmocka_unit_test(options))

@@ -26,8 +26,20 @@ static struct addrinfo *add_address(struct addrinfo *before, const char *number,
     a->ai_next = before;
     return a;
 }
+static struct addrinfo *add_loopback_of_six(struct addrinfo *before, const char *port) {
+    struct addrinfo *a = calloc(1, sizeof *a);
+    struct sockaddr_in6 *at = calloc(1, sizeof *at);
+    test_must(a != NULL && at != NULL);
+    at->sin6_family = AF_INET6;
+    at->sin6_addr = in6addr_loopback;
+    at->sin6_port = htons((uint16_t)strtoul(port, NULL, 10));
+    *a = (struct addrinfo){.ai_family = AF_INET6, .ai_addr = (struct sockaddr *)at, .ai_addrlen = sizeof *at};
+    a->ai_next = before;
+    return a;
+}
 
-/* slow: 300 ms. several: two where nobody listens, then one where somebody may. many: more than there is room for. */
+/* slow: 300 ms. several: two where nobody listens, then one where somebody may. many: more than there is room for.
+ * both, other: of IPv6 and IPv4, the one or the other first; sixes: two of IPv6. */
 int __wrap_getaddrinfo(const char *host, const char *port, const struct addrinfo *hints, struct addrinfo **out) {
     (void)hints;
     cc__add_relaxed(&asked, 1);
@@ -37,7 +49,10 @@ int __wrap_getaddrinfo(const char *host, const char *port, const struct addrinfo
     if (strcmp(host, "again") == 0) return EAI_AGAIN;
     if (strcmp(host, "memory") == 0) return EAI_MEMORY;
     if (strcmp(host, "fails") == 0) return EAI_FAIL;
-    struct addrinfo *list = add_address(NULL, "127.0.0.1", port);
+    bool sixes = strcmp(host, "sixes") == 0, other = strcmp(host, "other") == 0;
+    struct addrinfo *list = sixes || other ? add_loopback_of_six(NULL, port) : add_address(NULL, "127.0.0.1", port);
+    if (sixes || strcmp(host, "both") == 0) list = add_loopback_of_six(list, port);
+    if (other) list = add_address(list, "127.0.0.1", port);
     int more = strcmp(host, "several") == 0 ? 2 : strcmp(host, "many") == 0 ? 40 : 0;
     for (int i = 0; i < more; i++) list = add_address(list, "127.0.0.2", port);
     *out = list;
@@ -147,5 +162,31 @@ static void all_addresses_are_tried(void **state) {
     several(NULL);
 }
 
+/* ---- datagrams ---- */
+
+/* Of the addresses of a name, one of the socket's family. */
+static void *send_to_both(void *arg) {
+    const char *const at[] = {"127.0.0.1:0", "[::1]:0"}, *const names[] = {"both", "other"};
+    for (int i = 0; i < 2; i++) {
+        char addr[128], to[128], c = 0;
+        int a = cc_udp(at[i]), b = cc_udp(at[i]);
+        if (a < 0 && i == 1) break; /* without IPv6 */
+        test_must(a >= 0 && b >= 0 && cc_local_addr(a, addr, sizeof addr) == 0);
+        for (int k = 0; k < 2; k++) {
+            snprintf(to, sizeof to, "%s%s", names[k], strrchr(addr, ':'));
+            test_must(cc_send_to(b, "x", 1, to) == 1);
+            CC_DEADLINE_MS(20000) test_must(cc_recv_from(a, &c, 1, NULL, 0) == 1 && c == 'x');
+        }
+        if (i == 0) test_must(cc_send_to(b, "x", 1, "sixes:9") == -EAFNOSUPPORT);
+        test_must(cc_close(a) == 0 && cc_send_to(a, "x", 1, "both:9") == -EBADF && cc_close(b) == 0);
+    }
+    return arg;
+}
+static void the_family_of_the_socket(void **state) {
+    (void)state;
+    test_on_workers(2, send_to_both, NULL);
+    send_to_both(NULL);
+}
+
 TEST_MAIN(cmocka_unit_test(a_slow_resolver_keeps_nobody), cmocka_unit_test(each_error_has_a_code),
-          cmocka_unit_test(all_addresses_are_tried))
+          cmocka_unit_test(all_addresses_are_tried), cmocka_unit_test(the_family_of_the_socket))
