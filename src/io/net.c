@@ -8,6 +8,7 @@
 #include <ccrt/time.h>
 
 #include "../plat/fdio.h"
+#include "../plat/thread.h"
 #include "../sched/leave.h"
 #include "io.h"
 
@@ -69,26 +70,45 @@ int cc_udp(const char *addr) {
 
 /* ---- accepting ---- */
 
-/* A listener that was made elsewhere may block: it is asked before. */
+/* A listener that was made elsewhere may block: it is asked before, by one at a time, so that what one found another
+ * does not take. */
+static int accept_foreign(int listener) {
+    static cc__lock lock = CC__LOCK_INIT;
+    cc__lock_take(&lock);
+    int got = cc__poll_one(listener, POLLIN, 0);
+    int fd = got > 0 ? cc__sock_accept(listener) : got == 0 ? -EAGAIN : got;
+    cc__lock_drop(&lock);
+    return fd;
+}
+
 static int accept_now(const struct cc__io_try *t) {
-    if ((cc__fd_nature(t->e) & CC__FD_OURS) == 0) {
-        int got = cc__poll_one(t->fd, POLLIN, 0);
-        if (got <= 0) return got == 0 ? -EAGAIN : got;
-    }
-    int fd = cc__sock_accept(t->fd);
-    return fd == -ECONNABORTED ? -EAGAIN : fd; /* one that came and went */
+    bool ours = (cc__fd_nature(t->e) & CC__FD_OURS) != 0;
+    int fd;
+    do fd = ours ? cc__sock_accept(t->fd) : accept_foreign(t->fd);
+    while (fd == -ECONNABORTED); /* one that came and went; others may be behind it */
+    return fd;
 }
 
 static bool is_shortage(int rc) {
     return rc == -EMFILE || rc == -ENFILE || rc == -ENOBUFS || rc == -ENOMEM;
 }
 
+/* What was accepted is as its listener; where that was made elsewhere, as ours are. */
 static uint32_t accepted_nature(const struct cc__fd *listener, int fd) {
-    int domain = AF_UNSPEC;
+    int domain = AF_UNSPEC, type = SOCK_STREAM;
     uint32_t known = cc__fd_nature(listener);
-    if ((known & CC__FD_OURS) == 0 && cc__sock_get(fd, SOL_SOCKET, SO_DOMAIN, &domain) == 0)
-        return nature_of(domain, SOCK_STREAM);
-    return known & (CC__FD_SOCKET | CC__FD_STREAM);
+    if ((known & CC__FD_OURS) != 0) return known & (CC__FD_SOCKET | CC__FD_STREAM);
+    (void)cc__sock_get(fd, SOL_SOCKET, SO_DOMAIN, &domain);
+    (void)cc__sock_get(fd, SOL_SOCKET, SO_TYPE, &type);
+    if (is_ip(domain)) (void)cc__sock_set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    return nature_of(domain, type);
+}
+
+/* There is nothing to accept with, as yet: wait a little, twice as long the next time. */
+static int back_off(struct cc__io_try *t, int *ms) {
+    int64_t ns = *ms * INT64_C(1000000);
+    *ms = *ms * 2 > BACKOFF_MAX_MS ? BACKOFF_MAX_MS : *ms * 2;
+    return cc__fd_nap(t->e, t->fd, t->way, t->generation, ns);
 }
 
 int cc_accept(int fd) {
@@ -100,8 +120,7 @@ int cc_accept(int fd) {
             cc__io_tried(&t, got, false);
             if (got >= 0) return cc__io_adopt(got, accepted_nature(t.e, got));
             if (is_shortage(got)) {
-                rc = cc_sleep_ms(backoff);
-                backoff = backoff * 2 > BACKOFF_MAX_MS ? BACKOFF_MAX_MS : backoff * 2;
+                rc = back_off(&t, &backoff);
                 continue;
             }
             if (got != -EAGAIN) return got;
@@ -136,10 +155,11 @@ static int connect_one(const struct cc__sockaddr *to) {
     if (fd < 0 || rc == 0) return fd;
     rc = cc__io_begin(&t, fd, CC__FD_OUT);
     t.tried = true;
-    while (rc == 0 && (rc = cc__io_wait(&t)) == 0) {
-        int got = cc__poll_one(fd, POLLOUT, 0);
-        if (got != 0) break;
-        cc__fd_take(t.e, CC__FD_OUT);
+    for (int got = 0; rc == 0 && got == 0;) {
+        if ((rc = cc__io_wait(&t)) != 0 || (rc = cc__io_try(&t)) < 0) break;
+        got = cc__poll_one(fd, POLLOUT, 0);
+        cc__io_tried(&t, got == 0 ? -EAGAIN : got, false);
+        rc = 0;
     }
     if (rc == 0) rc = cc__sock_error(fd);
     if (rc == 0) return fd;

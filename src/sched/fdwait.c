@@ -6,6 +6,7 @@
 #include "sched.h"
 
 #include "../plat/fdio.h"
+#include "choice.h"
 #include "claims.h"
 #include "leave.h"
 
@@ -28,6 +29,25 @@ int cc__fd_wait(struct cc__fd *e, int fd, enum cc__fd_way way, uint32_t generati
         cc__fd_leave(e, way, &w);
         if (rc != CC__WAIT_AGAIN) return rc;
     }
+}
+
+int cc__fd_nap(struct cc__fd *e, int fd, enum cc__fd_way way, uint32_t generation, int64_t ns) {
+    struct cc__task *self = cc__self_here();
+    int64_t until = cc__choice_now() + ns;
+    int rc = self == NULL ? -ENOMEM : CC__WAIT_AGAIN;
+    while (rc == CC__WAIT_AGAIN) {
+        struct cc__wait w;
+        if (!cc__fd_hold(e, generation)) return -EBADF;
+        cc__fd_take(e, way); /* as an attempt that found nothing */
+        cc__fd_release(e, fd);
+        enum cc__fd_joined how = cc__fd_join(e, way, &w, self, generation, cc__fd_home(e));
+        if (how != CC__FD_WAITS) return how == CC__FD_LOOK ? 0 : -EBADF;
+        rc = cc__wait_cancellable_here(&w, until);
+        if (rc == -EPIPE) return -EBADF;
+        if (rc != 0) cc__fd_leave(e, way, &w);
+    }
+    cc__fd_may_be_more(e, way, CC__FD_READY);
+    return rc == CC__OWN_DEADLINE ? 0 : rc;
 }
 
 void cc__fd_may_be_more(struct cc__fd *e, enum cc__fd_way way, uint32_t bits) {

@@ -386,6 +386,9 @@ static inline int cc__poll_watch(struct cc__fd *e, int fd, uint32_t generation, 
 /* Wait until there may be something. The generation is that of before the attempt that found nothing.
  *   Returns    0 try again; -EBADF it was closed; -ECANCELED, -ETIMEDOUT; as cc__poll_watch() */
 int cc__fd_wait(struct cc__fd *e, int fd, enum cc__fd_way way, uint32_t generation);
+/* The same for so long at most, though it may be ready: nobody can make use of that now. Then it is ready again.
+ *   Returns    0 that time has passed, or something has come; -EBADF; -ECANCELED, -ETIMEDOUT */
+int cc__fd_nap(struct cc__fd *e, int fd, enum cc__fd_way way, uint32_t generation, int64_t ns);
 /* After an attempt: there may be more; if somebody began to wait meanwhile, it is woken. */
 void cc__fd_may_be_more(struct cc__fd *e, enum cc__fd_way way, uint32_t bits);
 /* After cc__fd_hold(): drop it, and close it if that was left to this call. */
