@@ -23,14 +23,16 @@ typedef struct cc_reader {
     int fd;
     char *priv_buf;
     size_t priv_size, priv_at, priv_end; /* what was read and not given yet */
-    uint64_t priv_left;                  /* that may still be read */
+    uint64_t priv_left;                  /* that may still be given */
     int priv_over;                       /* the end came */
 } cc_reader;
 
 /* Read from fd by a buffer; nothing is read yet. */
 CC_API void cc_reader_init(cc_reader *r, int fd, void *buf, size_t size);
 
-/* From here on the end comes after n bytes at the latest, those in the buffer counted. */
+/* From here on the end comes after n bytes at the latest, those in the buffer counted; nothing behind them is read, and
+ * what is in the buffer already is kept. The next limit begins there: the next body of a connection, or UINT64_MAX for
+ * none. */
 CC_API void cc_reader_limit(cc_reader *r, uint64_t n);
 
 /* The next line, without its newline, or what there is before the end; it lies in the buffer, with a 0 in the newline's

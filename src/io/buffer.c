@@ -15,22 +15,35 @@ void cc_reader_init(cc_reader *r, int fd, void *buf, size_t size) {
 }
 
 void cc_reader_limit(cc_reader *r, uint64_t n) {
-    size_t have = r->priv_end - r->priv_at;
-    if (have > n) have = r->priv_end = r->priv_at + (size_t)n;
-    r->priv_left = n - (r->priv_end - r->priv_at);
+    r->priv_left = n;
 }
 
-/* Read into memory as far as the limit allows; as cc_read(). */
+/* How much of what is in the buffer may be given; the rest is kept for when the limit is another. */
+static size_t available(const cc_reader *r) {
+    size_t have = r->priv_end - r->priv_at;
+    return have < r->priv_left ? have : (size_t)r->priv_left;
+}
+
+/* Give so much of it. */
+static char *give(cc_reader *r, size_t n) {
+    char *at = r->priv_buf + r->priv_at;
+    r->priv_at += n;
+    if (r->priv_left != UINT64_MAX) r->priv_left -= n;
+    return at;
+}
+
+/* Read into memory, when all that is in the buffer may be given, as far as the limit allows besides; as cc_read(). */
 static ssize_t fetch(cc_reader *r, void *into, size_t n) {
-    if (n > r->priv_left) n = (size_t)r->priv_left;
+    uint64_t more = r->priv_left - available(r);
+    if (n > more) n = (size_t)more;
     ssize_t k = n == 0 || r->priv_over ? 0 : cc_read(r->fd, into, n);
-    if (k == 0) r->priv_over = 1;
-    if (k > 0 && r->priv_left != UINT64_MAX) r->priv_left -= (uint64_t)k;
+    if (k == 0 && n > 0) r->priv_over = 1;
     return k;
 }
 
 /* More into the buffer: 1, 0 the end, -EMSGSIZE there is no room. */
 static int fill(cc_reader *r) {
+    if (r->priv_left == available(r)) return 0;
     if (r->priv_at > 0 && r->priv_end == r->priv_size) {
         memmove(r->priv_buf, r->priv_buf + r->priv_at, r->priv_end - r->priv_at);
         r->priv_end -= r->priv_at;
@@ -46,7 +59,7 @@ static int fill(cc_reader *r) {
 int cc_reader_until(cc_reader *r, int byte, char **out, size_t *len) {
     size_t seen = 0; /* of what is there, none of it is the byte */
     for (;;) {
-        size_t have = r->priv_end - r->priv_at;
+        size_t have = available(r);
         char *from = r->priv_buf + r->priv_at, *hit = have == seen ? NULL : memchr(from + seen, byte, have - seen);
         int rc = hit != NULL ? 1 : fill(r);
         if (rc < 0) return rc;
@@ -55,9 +68,8 @@ int cc_reader_until(cc_reader *r, int byte, char **out, size_t *len) {
             seen = have;
             continue;
         }
-        *out = from;
         *len = hit != NULL ? (size_t)(hit - from) + 1 : have;
-        r->priv_at += *len;
+        *out = give(r, *len);
         return 1;
     }
 }
@@ -69,14 +81,14 @@ int cc_reader_line(cc_reader *r, char **line, size_t *len) {
 }
 
 ssize_t cc_reader_exactly(cc_reader *r, void *buf, size_t n) {
-    size_t have = r->priv_end - r->priv_at, done = have < n ? have : n;
-    memcpy(buf, r->priv_buf + r->priv_at, done);
-    r->priv_at += done;
+    size_t have = available(r), done = have < n ? have : n;
+    memcpy(buf, give(r, done), done);
     while (done < n) {
         ssize_t k = fetch(r, (char *)buf + done, n - done);
         if (k < 0) return k;
         if (k == 0) break;
         done += (size_t)k;
+        if (r->priv_left != UINT64_MAX) r->priv_left -= (uint64_t)k;
     }
     return (ssize_t)done;
 }

@@ -51,6 +51,48 @@ static void at_the_edges(void **state) {
     edges(NULL);
 }
 
+/* Two requests in one piece, each with a length of its own: what is behind a limit is there for the next. */
+static void *limits(void *arg) {
+    int fd[2];
+    char room[32], buf[20], *at;
+    size_t len;
+    cc_reader r;
+    for (size_t size = 8; size <= sizeof room; size += 8) {
+        pipe_with(fd, "5\nhello6\nworld!\nrest\nend");
+        cc_reader_init(&r, fd[0], room, size);
+        test_must(cc_reader_line(&r, &at, &len) == 1 && strcmp(at, "5") == 0);
+        cc_reader_limit(&r, 5);
+        test_must(cc_reader_line(&r, &at, &len) == 1 && len == 5 && memcmp(at, "hello", 5) == 0);
+        test_must(cc_reader_line(&r, &at, &len) == 0 && cc_reader_exactly(&r, buf, 1) == 0);
+        cc_reader_limit(&r, UINT64_MAX);
+        test_must(cc_reader_line(&r, &at, &len) == 1 && strcmp(at, "6") == 0);
+        cc_reader_limit(&r, 6);
+        test_must(cc_reader_exactly(&r, buf, sizeof buf) == 6 && memcmp(buf, "world!", 6) == 0);
+        test_must(cc_reader_exactly(&r, buf, sizeof buf) == 0 && cc_reader_until(&r, 'e', &at, &len) == 0);
+        cc_reader_limit(&r, 1);
+        test_must(cc_reader_line(&r, &at, &len) == 1 && len == 0);
+        cc_reader_limit(&r, 0);
+        test_must(cc_reader_line(&r, &at, &len) == 0);
+        cc_reader_limit(&r, 100);
+        test_must(cc_reader_line(&r, &at, &len) == 1 && strcmp(at, "rest") == 0);
+        test_must(cc_reader_exactly(&r, buf, sizeof buf) == 3 && memcmp(buf, "end", 3) == 0);
+        cc_reader_limit(&r, UINT64_MAX);
+        test_must(cc_reader_line(&r, &at, &len) == 0 && cc_close(fd[0]) == 0); /* that was the end itself */
+    }
+    pipe_with(fd, "12345678more\n"); /* the limit is what the buffer holds, and no line is longer than that */
+    cc_reader_init(&r, fd[0], room, 8);
+    cc_reader_limit(&r, 8);
+    test_must(cc_reader_line(&r, &at, &len) == 1 && len == 8 && cc_reader_line(&r, &at, &len) == 0);
+    test_must(cc_read(fd[0], buf, sizeof buf) == 5 && memcmp(buf, "more\n", 5) == 0); /* nothing more was read */
+    test_must(cc_close(fd[0]) == 0);
+    return arg;
+}
+static void limits_are_moved(void **state) {
+    (void)state;
+    test_on_workers(1, limits, NULL);
+    limits(NULL);
+}
+
 enum { LINES = 300, LONGEST = 60 };
 static size_t length_of(int line) {
     return (size_t)(line * 7919) % LONGEST;
@@ -94,4 +136,4 @@ static void in_random_pieces(void **state) {
     test_on_all(lines);
 }
 
-TEST_MAIN(cmocka_unit_test(at_the_edges), cmocka_unit_test(in_random_pieces))
+TEST_MAIN(cmocka_unit_test(at_the_edges), cmocka_unit_test(limits_are_moved), cmocka_unit_test(in_random_pieces))
