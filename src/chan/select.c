@@ -5,7 +5,8 @@
  *   2 begins a wait; locks all the lists it is about, in order of address, and freezes the channels
  *   3 looks again, with the locks: takes one that can happen; nobody has seen a node of it
  *   4 else a node goes on every list; unlocks all; waits
- *   5 decided by one node: takes the others off their lists. By a timeout or a cancellation: all of them
+ *   5 decided by one node: takes the others off their lists. By a timeout or a cancellation: all of them. A descriptor
+ *     that it was woken for is passed on to the next who waits, since the caller need not use it (driver/fd.c)
  *
  * Whoever meets one of the nodes claims the wait first, as it does for a plain send or receive: one compare-and-swap
  * decides, so there is one winner. Since all locks are held in 3 and 4, a select that looks is nowhere to be met, and
@@ -321,6 +322,8 @@ static unsigned find_hit(const struct select *s) {
 static inline __attribute__((always_inline)) int decided(struct select *s, int rc, bool told) {
     unsigned i = find_hit(s);
     leave_all(s, i, told);
+    if (CC__UNLIKELY(s->descriptors) && rc == 0 && on_descriptor(&s->cases[i]))
+        cc__fd_chosen(descriptor(&s->cases[i]), way_of(&s->cases[i]));
     if (rc == 0 || s->cases[i].op == CC_OP_DONE || s->cases[i].op == CC_OP_CLOSED) return (int)i;
     if (on_descriptor(&s->cases[i])) return -EBADF;
     return closed(s, s->cases[i].chan, (int)s->places[i].node.tag);

@@ -20,6 +20,9 @@
  *   R6 matched: R1. Closed: returns.                   does that, and C3
  *      Cancelled, too late: off the list,           C3 locks; generation still that one: + 1; unlocks
  *      with the lock
+ *   R7 a select that was matched does not try:
+ *      locks; if it is still ready, the next who
+ *      waits is claimed; unlocks, wakes it
  *
  * R against P. What arrived before R2 is seen by it; what arrives later is an event that comes after R1: P3 sets what
  * R1 cleared. (Bits that P3 finds set it leaves alone: an R1 that clears them comes after that look, and tries then.)
@@ -28,7 +31,8 @@
  *
  * R against R. Who comes between another's R1 and the end of its R2 finds it drained, and waits; if it is not, the
  * other wakes it, and it wakes the next in turn. So what is left when a call has taken its share is never left to
- * nobody.
+ * nobody. R2 claims one, which may be a select, and whoever asked for that may never read: so it passes on at R7 what
+ * it was woken for, unless somebody has taken that, at R1, who is then the one to look for more.
  *
  * "There may be more": a stream that gave less than was asked for is drained, unless an event said that its end, or an
  * error, is near; such an event may have come with the data, and comes only once (DOUBT). All else is tried until it
@@ -106,6 +110,13 @@ void cc__fd_put_back(struct cc__fd *e, enum cc__fd_way way, uint32_t bits, struc
     cc__waitlist_lock(&e->in);
     cc__or_acq_rel(&e->ready[way], bits); /* [FD1] release: the next to try comes after us */
     (void)cc__claims_first(woken, cc__fd_list(e, way), CC__MATCHED);
+    cc__waitlist_unlock(&e->in);
+}
+
+void cc__fd_pass_on(struct cc__fd *e, enum cc__fd_way way, struct cc__claims *woken) {
+    struct cc__waitlist *next = cc__fd_list(e, way);
+    cc__waitlist_lock(&e->in);
+    if (cc__load_relaxed(&e->ready[way]) != 0) (void)cc__claims_first(woken, next, CC__MATCHED);
     cc__waitlist_unlock(&e->in);
 }
 

@@ -65,6 +65,10 @@ CC__HOT uint32_t cc__fd_take(struct cc__fd *e, enum cc__fd_way way);
 /* After it: there may be more, also for who began to wait meanwhile: one of them is claimed. */
 void cc__fd_put_back(struct cc__fd *e, enum cc__fd_way way, uint32_t bits, struct cc__claims *woken);
 
+/* For who was claimed and will not try, but only say that it may be (a select): the next of those who wait is claimed,
+ * unless somebody tries. */
+void cc__fd_pass_on(struct cc__fd *e, enum cc__fd_way way, struct cc__claims *woken);
+
 /* A reactor watches it from now on. */
 void cc__fd_watched(struct cc__fd *e, uint32_t generation, uint32_t home);
 /* Wait: begin a wait and put its node on the list, unless it is ready, or another descriptor by now.

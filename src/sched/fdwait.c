@@ -36,15 +36,15 @@ int cc__fd_nap(struct cc__fd *e, int fd, enum cc__fd_way way, uint32_t generatio
     int64_t until = cc__choice_now() + ns;
     int rc = self == NULL ? -ENOMEM : CC__WAIT_AGAIN;
     while (rc == CC__WAIT_AGAIN) {
-        struct cc__wait w;
+        struct cc__wait nap;
         if (!cc__fd_hold(e, generation)) return -EBADF;
         cc__fd_take(e, way); /* as an attempt that found nothing */
         cc__fd_release(e, fd);
-        enum cc__fd_joined how = cc__fd_join(e, way, &w, self, generation, cc__fd_home(e));
+        enum cc__fd_joined how = cc__fd_join(e, way, &nap, self, generation, cc__fd_home(e));
         if (how != CC__FD_WAITS) return how == CC__FD_LOOK ? 0 : -EBADF;
-        rc = cc__wait_cancellable_here(&w, until);
+        rc = cc__wait_cancellable_here(&nap, until);
         if (rc == -EPIPE) return -EBADF;
-        if (rc != 0) cc__fd_leave(e, way, &w);
+        if (rc != 0) cc__fd_leave(e, way, &nap);
     }
     cc__fd_may_be_more(e, way, CC__FD_READY);
     return rc == CC__OWN_DEADLINE ? 0 : rc;
@@ -85,6 +85,13 @@ int cc__fd_ready_now(int fd, enum cc__fd_way way) {
     if (got > 0) cc__fd_may_be_more(e, way, was | CC__FD_READY);
     cc__fd_release(e, fd);
     return got > 0 ? 1 : got;
+}
+
+void cc__fd_chosen(int fd, enum cc__fd_way way) {
+    struct cc__fd *e = cc__fd_known(fd);
+    struct cc__claims woken = {0};
+    cc__fd_pass_on(e, way, &woken);
+    cc__claims_wake(&woken);
 }
 
 /* The node keeps what it was prepared with until it is on the list. */

@@ -399,11 +399,13 @@ static inline void cc__fd_release(struct cc__fd *e, int fd) {
 /* Close it, or leave that to the last who uses it now. Who waits for it returns with -EBADF. */
 int cc__fd_close(struct cc__fd *e, int fd);
 /* For select: whether it is ready now, 1 or 0, or a negative errno; have it watched, for a node; its list, and the lock
- * of that; with the lock, whether an event has come since, or it was closed: 1, -EBADF, or 0. */
+ * of that; with the lock, whether an event has come since, or it was closed: 1, -EBADF, or 0; and, when it was woken by
+ * one, R7 of driver/fd.c. */
 int cc__fd_ready_now(int fd, enum cc__fd_way way);
 int cc__fd_prepare(int fd, struct cc__wait *node);
 struct cc__waitlist *cc__fd_list_of(int fd, enum cc__fd_way way);
 int cc__fd_look(int fd, enum cc__fd_way way, const struct cc__wait *node);
+void cc__fd_chosen(int fd, enum cc__fd_way way);
 
 /* filewait.c */
 /* Have the kernel make a call on a file, while the caller waits.

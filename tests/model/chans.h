@@ -54,6 +54,9 @@ int cc__fd_look(int fd, enum cc__fd_way way, const struct cc__wait *node) {
     (void)fd, (void)way, (void)node;
     return -EBADF;
 }
+void cc__fd_chosen(int fd, enum cc__fd_way way) {
+    (void)fd, (void)way;
+}
 
 /* A channel for letters, as chan.c makes one; capacity: a power of two, or none. */
 static struct cc_chan *channel(size_t capacity) {

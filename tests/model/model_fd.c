@@ -21,6 +21,7 @@
  * Break: src/driver/fd_hot.h: CC__POLL_IN) != 0) cc__fd_tell => CC__POLL_IN) != 0 && e->in.first) cc__fd_tell
  * Break: src/driver/fd.c: cc__claims_all(woken, &e->in, CC__MATCHED); => ;
  * Break: src/sched/fdwait.c: cc__fd_leave(e, way, &w); => ;
+ * Break: src/driver/fd.c: (void)cc__claims_first(woken, next, CC__MATCHED); => (void)next;
  */
 #include "locks.h"
 #include "plat/fdio.h"
@@ -135,6 +136,28 @@ static void has_begun_to_read(void) {
     got[mc_self()] = read_of(first_generation);
 }
 
+/* As a select does: it only says that there may be something. */
+static void selects(void) {
+    struct cc__task *self = become();
+    struct cc__wait w;
+    uint32_t generation, home;
+    got[mc_self()] = 1;
+    if (cc__fd_which(&e, &generation) != 0 || cc__poll_watch(&e, NUMBER, generation, &home) != 0) return;
+    if (cc__fd_join(&e, CC__FD_IN, &w, self, generation, home) != CC__FD_WAITS) return;
+    struct cc__claims woken = {0};
+    int rc = cc__wait_cancellable_here(&w, CC__NEVER);
+    if (rc != 0 && rc != -EPIPE) cc__fd_leave(&e, CC__FD_IN, &w);
+    if (rc != 0) return;
+    cc__fd_pass_on(&e, CC__FD_IN, &woken);
+    cc__claims_wake(&woken);
+}
+
+/* It cannot make use of what there is, for a while. */
+static void naps(void) {
+    (void)become();
+    got[mc_self()] = cc__fd_nap(&e, NUMBER, CC__FD_IN, first_generation, 1000); /* no time passes */
+}
+
 /* ---- and the others ---- */
 
 static void arrives(void) {
@@ -143,6 +166,10 @@ static void arrives(void) {
     edge();
     pthread_mutex_unlock(&kernel.lock);
     polls();
+}
+/* One that began before the others came has read its share, and left something. */
+static void leaves_some(void) {
+    cc__fd_may_be_more(&e, CC__FD_IN, CC__FD_READY);
 }
 static void closes(void) {
     mc_assert(cc__fd_close(&e, NUMBER) == 0);
@@ -225,6 +252,11 @@ static void setup_two(void) {
     kernel.something = 2;
     cc__store_relaxed(&e.ready[CC__FD_IN], CC__FD_READY);
 }
+/* It has something, and somebody has begun to read. */
+static void setup_left(void) {
+    setup_drained();
+    kernel.something = 1;
+}
 static void setup_foreign(void) {
     tasks_begin(1);
     pthread_mutex_init(&kernel.lock, NULL);
@@ -268,6 +300,14 @@ static void any(void) {
     mc_assert(got[0] == 1 || got[0] == -EBADF || got[0] == -ECANCELED);
     at_rest();
 }
+static void napped(void) {
+    mc_assert(got[0] == 0 || got[0] == -EBADF || got[0] == -ECANCELED);
+    at_rest();
+}
+static void second_read(void) {
+    mc_assert(got[1] == 1);
+    at_rest();
+}
 static void both_read(void) {
     mc_assert(got[0] == 1 && got[1] == 1);
     at_rest();
@@ -307,6 +347,27 @@ const struct mc_scenario mc_scenarios[] = {
     {"it is replaced while it is read", setup_one, {reads, replaces}, read_or_closed},
     {"two read, two have arrived", setup_two, {reads, reads}, both_read},
     {"two read, two arrive", setup_drained, {reads, reads, arrive_two}, both_read, .alike = true, .full = true},
+    {"a select does not read what it is woken for", setup_left, {selects, reads, leaves_some}, second_read},
+    {"a select, one that reads, two arrive", setup_drained, {selects, reads, arrive_two}, second_read},
+    {"something arrives, it is closed, and cancelled",
+     setup_drained,
+     {reads, arrives, closes, cancels_first},
+     any,
+     .fences = true},
+    {"something arrives, it is closed, and cancelled: made elsewhere",
+     setup_foreign,
+     {reads, arrives, closes, cancels_first},
+     any,
+     .fences = true,
+     .full = true},
+    {"one naps, it is closed", setup_one, {naps, closes}, napped},
+    {"one naps, something arrives", setup_drained, {naps, arrives, cancels_first}, napped, .fences = true},
+    {"one naps, is cancelled, one reads",
+     setup_one,
+     {naps, reads, cancels_first},
+     second_read,
+     .fences = true,
+     .full = true},
     {"its reactor ends", setup_drained, {reads, forgets_and_arrives}, was_read},
     {0},
 };
