@@ -9,7 +9,8 @@
  *
  *     ssize_t n = cc_process_output(argv, buf, sizeof buf, &status);    all of its output, with a deadline around it
  *
- * A child has no signal blocked, all at their defaults, and none of our descriptors but its three. */
+ * A child has no signal blocked, all at their defaults, and none of the descriptors that these calls make but its three.
+ * What the program has made elsewhere, and not said O_CLOEXEC, it inherits as from any exec(). */
 #ifndef CCRT_PROCESS_H
 #define CCRT_PROCESS_H
 
@@ -32,7 +33,7 @@ typedef struct cc_process_attr {
 typedef struct cc_process {
     pid_t pid;        /* 0: it was waited for */
     int in, out, err; /* our ends of its pipes, or -1 */
-    int priv_fd;
+    int priv_fd, priv_lock;
 } cc_process;
 
 /* Start a program, found by PATH. argv[0] is its name; the list is ended by NULL. attr: NULL is all zero.
@@ -42,10 +43,11 @@ typedef struct cc_process {
 CC_API int cc_process_spawn(cc_process *p, const char *const *argv, const cc_process_attr *attr);
 
 /* Wait until it has ended; its pipes are closed then. status: NULL, or as of waitpid(): WIFEXITED() and so on.
- *   Returns    0; -ECANCELED, -ETIMEDOUT: it goes on, and may be waited for again; -ESRCH it was waited for */
+ *   Returns    0; -ECANCELED, -ETIMEDOUT: it goes on, and may be waited for again; -ESRCH it was waited for, perhaps by
+ *              another meanwhile */
 CC_API int cc_process_wait(cc_process *p, int *status);
 
-/* Send it a signal.
+/* Send it a signal, also while another waits for it: it never goes to another process.
  *   Returns    0; -ESRCH it was waited for; -EINVAL no such signal; -EPERM */
 CC_API int cc_process_kill(cc_process *p, int signo);
 

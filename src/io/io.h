@@ -68,6 +68,9 @@ static inline void cc__io_tried(struct cc__io_try *t, ssize_t rc, bool drained) 
  * once. */
 int cc__io_wait(struct cc__io_try *t);
 
+/* Wait until poll() says one of these events of it, as cc_wait_fd(). */
+int cc__io_await(struct cc__io_try *t, int events);
+
 /* Call fn(arg) on a thread for blocking calls, unless the caller is cancelled, or its deadline has passed. */
 int cc__io_block(int (*fn)(void *), void *arg);
 

@@ -154,14 +154,8 @@ static int connect_one(const struct cc__sockaddr *to) {
     int rc, fd = connect_begin(to, &rc);
     if (fd < 0 || rc == 0) return fd;
     rc = cc__io_begin(&t, fd, CC__FD_OUT);
-    t.tried = true;
-    for (int got = 0; rc == 0 && got == 0;) {
-        if ((rc = cc__io_wait(&t)) != 0 || (rc = cc__io_try(&t)) < 0) break;
-        got = cc__poll_one(fd, POLLOUT, 0);
-        cc__io_tried(&t, got == 0 ? -EAGAIN : got, false);
-        rc = 0;
-    }
-    if (rc == 0) rc = cc__sock_error(fd);
+    if (rc == 0) rc = cc__io_await(&t, POLLOUT);
+    if (rc >= 0) rc = cc__sock_error(fd);
     if (rc == 0) return fd;
     (void)cc_close(fd);
     return rc;

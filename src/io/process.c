@@ -2,14 +2,19 @@
 /* Child processes. A process descriptor is ready when the child has ended, and is waited for like any other; where the
  * kernel has none, the child is asked now and then.
  *
+ * A number is another process's as soon as its child was reaped. So reaping and sending signals have a lock in common:
+ * a word in the caller's struct, held for one system call that does not wait.
+ *
  * Prev: io/signal.c  Next: runtime/env.c */
 #include <ccrt/io.h>
 #include <ccrt/process.h>
 #include <ccrt/scope.h>
 #include <ccrt/time.h>
 
+#include "../base/atomic.h"
 #include "../plat/child.h"
 #include "../plat/fdio.h"
+#include "../plat/thread.h"
 #include "io.h"
 
 #include <errno.h>
@@ -35,7 +40,8 @@ static int start_blocking(void *arg) {
     return 0;
 }
 
-/* One of the three, as the caller wishes it. */
+/* One of the three, as the caller wishes it. In a program that has closed its own, a pipe may get one of their numbers;
+ * then another of the three would be put in its place, in the child, before it is. */
 static int prepare(struct start *s, int i, int wish) {
     int fd[2], rc = 0;
     if (wish == CC_STDIO_NULL) {
@@ -51,7 +57,8 @@ static int prepare(struct start *s, int i, int wish) {
     } else if (wish != CC_STDIO_INHERIT) {
         rc = -EINVAL;
     }
-    if (s->theirs[i] >= 0) s->plan.fd[i] = s->theirs[i];
+    if (rc >= 0 && s->theirs[i] >= 0) rc = s->theirs[i] = cc__fdio_above(s->theirs[i], 3);
+    s->plan.fd[i] = s->theirs[i] >= 0 ? s->theirs[i] : s->plan.fd[i];
     return rc < 0 ? rc : 0;
 }
 
@@ -90,23 +97,55 @@ int cc_process_spawn(cc_process *p, const char *const *argv, const cc_process_at
 
 /* ---- waiting ---- */
 
-int cc_process_wait(cc_process *p, int *status) {
-    int how = 0, ended;
-    if (p->pid == 0) return -ESRCH;
-    while ((ended = cc__child_reap(p->pid, &how)) == 0) {
-        int rc = p->priv_fd >= 0 ? cc_wait_fd(p->priv_fd, POLLIN) : cc_sleep_ms(ASK_MS);
-        if (rc < 0) return rc;
+/* W, R: who waits and who kills.  [PR1] */
+static _Atomic int *lock_of(cc_process *p) {
+    return (_Atomic int *)(void *)&p->priv_lock;
+}
+static void lock(cc_process *p) {
+    int free = 0;
+    while (!cc__cas_acquire(lock_of(p), &free, 1)) { /* [PR1] acquire: what its last holder wrote */
+        cc__thread_yield();
+        free = 0;
     }
-    p->pid = 0;
-    if (p->priv_fd >= 0) (void)cc_close(p->priv_fd);
-    p->priv_fd = -1;
+}
+static void unlock(cc_process *p) {
+    cc__store_release(lock_of(p), 0); /* [PR1] release: the next holder sees whether it was reaped */
+}
+
+/* Reap it, if it has ended: as cc__child_reap(), or -ESRCH it was reaped. *fd: what is to be closed, or to be waited
+ * for, by t: while it has the lock it is this child's. */
+static int reap(cc_process *p, int *how, int *fd, struct cc__io_try *t) {
+    lock(p);
+    int ended = p->pid == 0 ? -ESRCH : cc__child_reap(p->pid, how);
+    *fd = p->priv_fd;
+    if (ended == 0 && *fd >= 0) (void)cc__io_begin(t, *fd, CC__FD_IN);
+    if (ended != 0) {
+        p->pid = 0;
+        p->priv_fd = -1;
+    }
+    unlock(p);
+    return ended;
+}
+
+int cc_process_wait(cc_process *p, int *status) {
+    struct cc__io_try t;
+    int how = 0, ended, fd;
+    while ((ended = reap(p, &how, &fd, &t)) == 0) {
+        int rc = fd >= 0 ? cc__io_await(&t, POLLIN) : cc_sleep_ms(ASK_MS);
+        if (rc < 0 && rc != -EBADF) return rc; /* closed: another has waited for it */
+    }
+    if (ended == -ESRCH) return ended;
+    if (fd >= 0) (void)cc_close(fd);
     close_pipes(p);
     if (status != NULL) *status = how;
     return ended < 0 ? ended : 0;
 }
 
 int cc_process_kill(cc_process *p, int signo) {
-    return p->pid == 0 ? -ESRCH : cc__child_kill(p->pid, signo);
+    lock(p);
+    int rc = p->pid == 0 ? -ESRCH : cc__child_kill(p->pid, signo);
+    unlock(p);
+    return rc;
 }
 
 int cc_process_close_in(cc_process *p) {

@@ -332,19 +332,24 @@ static int wait_for_both(int fd) {
     return rc < 0 ? rc : 0;
 }
 
+int cc__io_await(struct cc__io_try *t, int events) {
+    bool both = events == (POLLIN | POLLOUT);
+    for (;;) {
+        int rc = cc__io_try(t);
+        if (rc < 0) return rc;
+        int got = cc__poll_one(t->fd, events, 0);
+        cc__io_tried(t, got == 0 ? -EAGAIN : got, false);
+        if (got != 0) return got;
+        rc = both ? wait_for_both(t->fd) : cc__io_wait(t);
+        if (rc != 0) return rc;
+    }
+}
+
 int cc_wait_fd(int fd, int events) {
     struct cc__io_try t;
     if (events == 0 || (events & ~(POLLIN | POLLOUT)) != 0) return -EINVAL;
-    bool out = (events & POLLOUT) != 0, both = out && (events & POLLIN) != 0;
-    int rc = cc__io_begin(&t, fd, out ? CC__FD_OUT : CC__FD_IN);
-    while (rc == 0) {
-        if ((rc = cc__io_try(&t)) < 0) return rc;
-        int got = cc__poll_one(fd, events, 0);
-        cc__io_tried(&t, got == 0 ? -EAGAIN : got, false);
-        if (got != 0) return got;
-        rc = both ? wait_for_both(fd) : cc__io_wait(&t);
-    }
-    return rc;
+    int rc = cc__io_begin(&t, fd, (events & POLLOUT) != 0 ? CC__FD_OUT : CC__FD_IN);
+    return rc != 0 ? rc : cc__io_await(&t, events);
 }
 
 int cc_pipe(int fd[2]) {

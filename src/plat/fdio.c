@@ -253,6 +253,14 @@ int cc__fdio_pipe_for_child(int fd[2], bool read) {
     return (int)settle(rc, saved);
 }
 
+int cc__fdio_above(int fd, int least) {
+    if (fd < 0 || fd >= least) return fd;
+    int saved = errno, high = fcntl(fd, F_DUPFD_CLOEXEC, least);
+    high = (int)settle(high, saved);
+    close(fd);
+    return high;
+}
+
 int cc__fdio_sync(int fd, bool data_only) {
     int saved = errno;
     return (int)settle(data_only ? fdatasync(fd) : fsync(fd), saved);

@@ -48,6 +48,7 @@ int cc__fdio_close(int fd);
 int cc__fdio_open(const char *path, int flags, unsigned mode); /* the result is not inherited */
 int cc__fdio_pipe(int fd[2]);                                  /* neither end blocks, or is inherited */
 int cc__fdio_pipe_for_child(int fd[2], bool read);             /* the end that is not the child's does not block */
+int cc__fdio_above(int fd, int least); /* the same with a number of at least that; -EMFILE: it is closed */
 int cc__fdio_sync(int fd, bool data_only);
 int cc__fdio_stat(int fd, struct stat *out);
 /* From a place of a file, which may have to wait for the disk, to what does not block. No SIGPIPE. */

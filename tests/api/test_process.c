@@ -5,6 +5,8 @@
  */
 #include "runtimes.h"
 
+#include <fcntl.h>
+
 static void *talks(void *arg) {
     cc_process p;
     int status = -1;
@@ -82,6 +84,39 @@ static void many_at_once(void **state) {
     test_on_workers(2, many, NULL);
 }
 
+/* Some send signals to a child for as long as they may, while others wait for it: one of them gets its end. */
+CC_TASK(kills, (cc_process *, p)) {
+    int rc;
+    while ((rc = cc_process_kill(p, SIGUSR1)) == 0) cc_yield();
+    test_must(rc == -ESRCH);
+    return 0;
+}
+CC_TASK(waits_for, (cc_process *, p), (int *, rc)) {
+    int status = 0;
+    *rc = cc_process_wait(p, &status);
+    test_must(*rc == -ESRCH || (*rc == 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGUSR1));
+    return 0;
+}
+static void *kill_and_wait(void *arg) {
+    for (size_t i = 0; i < test_rounds(100); i++) {
+        cc_process p;
+        int rc[2] = {1, 1};
+        const char *sleeps[] = {"sleep", "600", NULL};
+        test_must(cc_process_spawn(&p, sleeps, NULL) == 0);
+        CC_NURSERY(n) {
+            for (int k = 0; k < 2; k++) test_must(cc_spawn(n, waits_for, &p, &rc[k]) == 0);
+            for (int k = 0; k < 3; k++) test_must(cc_spawn(n, kills, &p) == 0);
+        }
+        test_must(rc[0] + rc[1] == -ESRCH);
+    }
+    return arg;
+}
+static void killed_by_some_and_waited_for_by_others(void **state) {
+    (void)state;
+    test_on_workers(7, kill_and_wait, NULL);
+    test_on_workers(1, kill_and_wait, NULL);
+}
+
 static void bad_input(void **state) {
     (void)state;
     cc_process p;
@@ -104,4 +139,67 @@ static void bad_input(void **state) {
     assert_int_equal(cc_process_wait(&p, NULL), 0);
 }
 
-TEST_MAIN(cmocka_unit_test(all_ways), cmocka_unit_test(many_at_once), cmocka_unit_test(bad_input))
+/* A program that has closed its own three. */
+static void talks_without_stdio(void *arg) {
+    (void)arg;
+    cc_process p;
+    char out[8] = {0}, err[8] = {0};
+    int status = 1;
+    const char *sh[] = {"sh", "-c", "read x; echo out $x; echo err >&2", NULL};
+    cc_process_attr pipes = {.in = CC_STDIO_PIPE, .out = CC_STDIO_PIPE, .err = CC_STDIO_PIPE};
+    int way[2];
+    if (cc_pipe(way) != 0 || way[0] < 3 || cc_write(way[1], "1\n", 2) != 2) _exit(9);
+    close(0);
+    close(1);
+    close(2);
+    /* What its stdout is to be is opened, and gets the number of its stdin. */
+    if (cc_process_spawn(&p, sh, &(cc_process_attr){.in = way[0], .out = CC_STDIO_NULL, .err = CC_STDIO_NULL}) != 0)
+        _exit(10);
+    if (cc_process_wait(&p, &status) != 0 || status != 0) _exit(11);
+    if (cc_process_spawn(&p, sh, &pipes) != 0 || cc_write(p.in, "1\n", 2) != 2) _exit(12);
+    if (cc_read_full(p.out, out, 6) != 6 || memcmp(out, "out 1\n", 6) != 0) _exit(13);
+    if (cc_read_full(p.err, err, 4) != 4 || memcmp(err, "err\n", 4) != 0) _exit(14);
+    if (cc_process_wait(&p, &status) != 0 || status != 0) _exit(15);
+}
+static void without_stdio(void **state) {
+    (void)state;
+    char err[1000];
+    int status = test_in_child(talks_without_stdio, NULL, err, sizeof err);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* A child has its three descriptors, and none of ours: neither what we made nor what the library needs for itself. */
+static void *inherits(void *arg) {
+    char buf[200];
+    int fd[2], udp = cc_udp("127.0.0.1:0"), ls = cc_listen("127.0.0.1:0"), signals = cc_signals(SIGUSR2);
+    int file = cc_open("/proc/self/exe", 0, 0), status = 1;
+    const char *ls_fd[] = {"ls", "/proc/self/fd", NULL};
+    test_must(cc_pipe(fd) == 0 && udp >= 0 && ls >= 0 && signals >= 0 && file >= 0);
+    CC_DEADLINE_MS(0) test_must(cc_read(fd[0], buf, 1) == -ETIMEDOUT);
+    cc_process other;
+    const char *cat[] = {"cat", NULL};
+    cc_process_attr pipes = {.in = CC_STDIO_PIPE, .out = CC_STDIO_PIPE, .err = CC_STDIO_PIPE};
+    test_must(cc_process_spawn(&other, cat, &pipes) == 0);
+    ssize_t n = cc_process_output(ls_fd, buf, sizeof buf - 1, &status);
+    test_must(n > 0 && status == 0);
+    buf[n] = 0;
+    int lines = 0, wanted = 4; /* its three, and the one that it lists them by; and what nobody has closed on exec */
+    for (ssize_t i = 0; i < n; i++) lines += buf[i] == '\n';
+    for (int i = 3; i < 4096; i++) wanted += fcntl(i, F_GETFD) == 0;
+    test_must(lines == wanted);
+    test_must(cc_process_close_in(&other) == 0 && cc_process_wait(&other, &status) == 0);
+    test_must(cc_close(fd[0]) == 0 && cc_close(fd[1]) == 0 && cc_close(udp) == 0 && cc_close(ls) == 0);
+    test_must(cc_close(signals) == 0 && cc_close(file) == 0);
+    return arg;
+}
+static void none_of_our_descriptors(void **state) {
+    (void)state;
+    test_on_workers(2, inherits, NULL);
+    inherits(NULL);
+}
+
+/* First what forks: a child has none of the parent's workers. */
+TEST_MAIN(cmocka_unit_test(without_stdio), cmocka_unit_test(none_of_our_descriptors), cmocka_unit_test(all_ways),
+          cmocka_unit_test(many_at_once), cmocka_unit_test(killed_by_some_and_waited_for_by_others),
+          cmocka_unit_test(bad_input))
