@@ -131,8 +131,18 @@ static int submit(struct io_uring *ring, struct io_uring_sqe *e) {
     return rc < 0 ? rc : -EBUSY;
 }
 
+/* A free entry. If there is none, what was not taken before, and means nothing, is handed over now. */
+static struct io_uring_sqe *next_entry(struct io_uring *ring) {
+    struct io_uring_sqe *e = io_uring_get_sqe(ring);
+    if (e != NULL) return e;
+    int saved = errno;
+    (void)io_uring_submit(ring);
+    errno = saved;
+    return io_uring_get_sqe(ring);
+}
+
 int cc__uring_ask(struct cc__uring *u, const struct cc__file_call *c, uint64_t number) {
-    struct io_uring_sqe *e = io_uring_get_sqe(&u->ring);
+    struct io_uring_sqe *e = next_entry(&u->ring);
     if (e == NULL) return -EBUSY;
     prepare(e, c);
     io_uring_sqe_set_data64(e, number);
@@ -140,7 +150,7 @@ int cc__uring_ask(struct cc__uring *u, const struct cc__file_call *c, uint64_t n
 }
 
 int cc__uring_ask_to_give_up(struct cc__uring *u, uint64_t number) {
-    struct io_uring_sqe *e = io_uring_get_sqe(&u->ring);
+    struct io_uring_sqe *e = next_entry(&u->ring);
     if (e == NULL) return -EBUSY;
     io_uring_prep_cancel64(e, number, 0);
     io_uring_sqe_set_data64(e, 0);

@@ -12,6 +12,8 @@
 #include "nth.h"
 #include "runtimes.h"
 
+#include "plat/uring.h"
+
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -132,4 +134,31 @@ static void all_that_fail(void **state) {
     }
 }
 
-TEST_MAIN(cmocka_unit_test(one_that_fails), cmocka_unit_test(all_that_fail))
+/* A ring that has taken nothing for longer than there is room in it takes calls again as soon as the kernel does. */
+static void takes_again(void *arg) {
+    (void)arg;
+    struct cc__uring *u;
+    struct cc__uring_over over[CC__URING_OVER];
+    char c = 0;
+    int fd = open("/dev/zero", O_RDONLY), real = 0;
+    struct cc__file_call what = {.what = CC__FILE_READ, .fd = fd, .buf = &c, .n = 1};
+    if (cc__uring_open(&u) != 0) return; /* there is none here */
+    fail_at = 1;
+    armed = lasting = true;
+    for (int i = 0; i < 2 * TURNS; i++) test_must(cc__uring_ask(u, &what, 7) < 0);
+    armed = false;
+    test_must(cc__uring_ask(u, &what, 8) == 0);
+    while (real == 0)
+        for (unsigned i = 0, n = cc__uring_reap(u, over, CC__URING_OVER); i < n; i++)
+            if (over[i].number == 8) real = over[i].result;
+    test_must(real == 1);
+    cc__uring_close(u);
+}
+static void a_ring_that_comes_back(void **state) {
+    (void)state;
+    char err[4096];
+    int status = test_in_child(takes_again, NULL, err, sizeof err);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+TEST_MAIN(cmocka_unit_test(one_that_fails), cmocka_unit_test(all_that_fail), cmocka_unit_test(a_ring_that_comes_back))
