@@ -29,7 +29,7 @@ CC_BEGIN_DECLS
  *   Call from  fiber or thread           Blocks: never */
 CC_API int cc_signal_open(const int *signals, size_t count);
 
-/* Wait for the next signal.
+/* Wait for the next signal. (A plain read of the descriptor would leave those behind for which there was no room.)
  *   Returns    its number; errors as cc_read() */
 CC_API int cc_signal_next(int fd);
 

@@ -25,6 +25,7 @@ int cc_signal_open(const int *signals, size_t count) {
 int cc_signal_next(int fd) {
     unsigned char signo;
     ssize_t n = cc_read(fd, &signo, 1);
+    if (n == 1) cc__sigfd_received();
     return n == 1 ? signo : n < 0 ? (int)n : -EBADF;
 }
 

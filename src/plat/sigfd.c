@@ -6,6 +6,17 @@
  * own sending end put under that number (dup3). So a handler that was interrupted never sends to a descriptor of
  * somebody else's.
  *
+ * A socket that is full does not lose a signal: it waits as a bit of its place until there is room.
+ *
+ *   handler (H)                                     who reads (R)
+ *   H1 sends. Full: pending |= bit                  R1 receives: there is room
+ *   H2 takes what is pending, sends that.           R2 takes what is pending, sends that
+ *      Full: pending |= the rest. Room by now:
+ *      H2 again
+ *
+ * If the socket is full after H2 has set the bit, R has yet to come to R1, and sees it at R2: the socket's own lock,
+ * which H2 and R1 pass through, puts the bit before that.
+ *
  * Rejected: signalfd(), which needs the signal blocked in every thread, those of the program's too.
  *
  * Prev: plat/uring.c  Next: plat/child.c */
@@ -27,8 +38,9 @@
 enum { PLACES = 64 };
 
 static struct place {
-    _Atomic int fd;        /* 1 + the sending end; 0: never used.  W: with the lock.  R: handlers */
-    _Atomic uint64_t mask; /* a bit a signal; 0: free.  W: with the lock; handlers, to 0.  [SG1] */
+    _Atomic int fd;           /* 1 + the sending end; 0: never used.  W: with the lock.  R: handlers */
+    _Atomic uint64_t mask;    /* a bit a signal; 0: free.  W: with the lock; handlers, to 0.  [SG1] */
+    _Atomic uint64_t pending; /* that are to be sent.  W: handlers, and who reads; by read-modify-write.  [SG2] */
 } places[PLACES];
 static cc__lock places_lock = CC__LOCK_INIT;
 static _Atomic int handler_pid; /* W: with the lock.  R: handlers */
@@ -37,18 +49,40 @@ static uint64_t bit_of(int signo) {
     return UINT64_C(1) << (signo - 1);
 }
 
+/* Whether it was sent: 1; 0 the socket is full; -1 nobody receives. */
+static int send_one(struct place *p, int signo) {
+    unsigned char byte = (unsigned char)signo;
+    if (send(cc__load_relaxed(&p->fd) - 1, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL) == 1) return 1;
+    return errno == EAGAIN ? 0 : -1;
+}
+
+/* H2, R2: send what is pending, as far as there is room. */
+static void send_pending(struct place *p) {
+    for (;;) {
+        uint64_t bits = cc__xchg_acq_rel(&p->pending, 0), left = 0; /* [SG2] acquire, release: each is sent once */
+        for (; bits != 0; bits &= bits - 1)
+            if (send_one(p, 1 + __builtin_ctzll(bits)) == 0) left |= bits & -bits;
+        if (left == 0) return;
+        cc__or_acq_rel(&p->pending, left); /* [SG2] */
+        if ((cc__poll_one(cc__load_relaxed(&p->fd) - 1, POLLOUT, 0) & POLLOUT) == 0) return;
+    }
+}
+
 static void handler(int signo) {
     int saved = errno;
-    unsigned char byte = (unsigned char)signo;
     bool heard = false;
     for (int i = 0; i < PLACES && getpid() == cc__load_relaxed(&handler_pid); i++) {
         /* [SG1] acquire: the sending end is in its place */
         if ((cc__load_acquire(&places[i].mask) & bit_of(signo)) == 0) continue;
-        ssize_t n = send(cc__load_relaxed(&places[i].fd) - 1, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
-        if (n == 1 || errno == EAGAIN) /* full: it has many to read */
-            heard = true;
-        else
+        int sent = send_one(&places[i], signo);
+        if (sent < 0) {
             cc__store_relaxed(&places[i].mask, 0); /* its receiver is closed */
+            continue;
+        }
+        heard = true;
+        if (sent == 1) continue;
+        cc__or_acq_rel(&places[i].pending, bit_of(signo)); /* H1. [SG2] */
+        send_pending(&places[i]);
     }
     if (!heard) { /* nobody listens any more, or this is a child: it comes again when this returns */
         signal(signo, SIG_DFL);
@@ -94,6 +128,7 @@ static int settle_in(int sender, uint64_t mask) {
             if (dup3(sender, before, O_CLOEXEC) < 0) return -errno;
             close(sender);
         }
+        cc__store_relaxed(&places[i].pending, 0);
         cc__store_release(&places[i].mask, mask); /* [SG1] release */
         return 0;
     }
@@ -119,4 +154,15 @@ int cc__sigfd_open(const int *signals, size_t count) {
     cc__lock_drop(&places_lock);
     errno = saved;
     return rc;
+}
+
+void cc__sigfd_received(void) {
+    for (int i = 0; i < PLACES; i++) {
+        if (cc__load_acquire(&places[i].pending) == 0) continue; /* [SG2] acquire */
+        int saved = errno;
+        cc__lock_take(&places_lock); /* so that the place stays the same one's */
+        send_pending(&places[i]);
+        cc__lock_drop(&places_lock);
+        errno = saved;
+    }
 }

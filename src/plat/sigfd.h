@@ -10,5 +10,7 @@
  *   Returns    a descriptor that does not block and is not inherited; -EINVAL no such signal, or none that can be
  *              caught; -EBUSY the program has a handler of its own; -EMFILE and others; -ENOSPC too many listen */
 int cc__sigfd_open(const int *signals, size_t count);
+/* One was read from some such descriptor: those for which there was no room are sent. */
+void cc__sigfd_received(void);
 
 #endif /* CC__PLAT_SIGFD_H */

@@ -40,6 +40,35 @@ static void are_heard(void **state) {
     listens(NULL);
 }
 
+/* Nobody reads for so long that no more fit: the last ones, of another kind, come all the same, once each. */
+static void *overflows(void *arg) {
+    int a = cc_signals(SIGUSR1, SIGUSR2, SIGHUP), b = cc_signals(SIGHUP), signo = 0, seen[2] = {0, 0};
+    long read = 0;
+    test_must(a >= 0 && b >= 0);
+    CC_DEADLINE_MS(0) test_must(cc_signal_next(a) == -ETIMEDOUT); /* so that it is watched */
+    for (int i = 0; i < 3000; i++) send_self(SIGUSR1);
+    send_self(SIGUSR2);
+    send_self(SIGHUP);
+    test_must(cc_signal_next(b) == SIGHUP);
+    for (; seen[0] + seen[1] < 2; read++) {
+        CC_DEADLINE_MS(20000) signo = cc_signal_next(a);
+        test_must(signo == SIGUSR1 || signo == SIGUSR2 || signo == SIGHUP);
+        seen[0] += signo == SIGUSR2;
+        seen[1] += signo == SIGHUP;
+    }
+    CC_DEADLINE_MS(5)
+    while ((signo = cc_signal_next(a)) > 0) test_must(signo == SIGUSR1);
+    test_must(signo == -ETIMEDOUT && read > 10);
+    send_self(SIGUSR2);
+    test_must(cc_signal_next(a) == SIGUSR2 && cc_close(a) == 0 && cc_close(b) == 0);
+    return arg;
+}
+static void are_not_lost(void **state) {
+    (void)state;
+    test_on_workers(2, overflows, NULL);
+    overflows(NULL);
+}
+
 static int ended_with;
 CC_TASK(sleeps_long, (int, ms)) {
     return ended_with = cc_sleep_ms(ms);
@@ -102,5 +131,5 @@ static void default_comes_back(void **state) {
 }
 
 /* First what forks: a child has none of the parent's workers. */
-TEST_MAIN(cmocka_unit_test(default_comes_back), cmocka_unit_test(are_heard), cmocka_unit_test(cancel_a_nursery),
-          cmocka_unit_test(bad_input))
+TEST_MAIN(cmocka_unit_test(default_comes_back), cmocka_unit_test(are_heard), cmocka_unit_test(are_not_lost),
+          cmocka_unit_test(cancel_a_nursery), cmocka_unit_test(bad_input))
