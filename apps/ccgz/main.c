@@ -52,6 +52,15 @@ static int is_entry(const struct dirent *e) {
     return strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
 }
 
+/* What nobody has named must be a file: a pipe could be waited for for ever, and a device may never end. */
+static void process_entry(struct gz_app *app, const char *path) {
+    struct stat st;
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+        (void)gz_app_say(app, GZ_WARNING, path, "is not a directory or a regular file -- ignored");
+    else
+        process(app, path);
+}
+
 static void process_directory(struct gz_app *app, const char *path) {
     struct dirent **entries = NULL;
     int n = scandir(path, &entries, is_entry, alphasort);
@@ -59,7 +68,7 @@ static void process_directory(struct gz_app *app, const char *path) {
     for (int i = 0; i < n; i++) {
         char *inner = NULL;
         const char *slash = path[strlen(path) - 1] == '/' ? "" : "/";
-        if (asprintf(&inner, "%s%s%s", path, slash, entries[i]->d_name) >= 0) process(app, inner);
+        if (asprintf(&inner, "%s%s%s", path, slash, entries[i]->d_name) >= 0) process_entry(app, inner);
         free(inner);
         free(entries[i]);
     }

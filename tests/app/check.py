@@ -259,6 +259,14 @@ def case_named_pipes():
             out, _ = run(*words)
             need(is_right(out), f"{words}: {len(out)} bytes")
             writer.join()
+    os.mkdir("d")  # but not where nobody has named them
+    os.rename("fifo", "d/fifo")
+    os.symlink("fifo", "d/link")
+    os.symlink("/dev/zero", "d/zeros")
+    write("d/a.gz", packed)
+    for words in (["-tr"], ["-lr"], ["-cr"], ["-dcr"], ["-dkr"]):
+        _, err = run(*words, "d", code=2, timeout=60)
+        need(err.count("is not a directory or a regular file") == 3, f"{words}: {err}")
 
 
 def case_closed_descriptors():
