@@ -2,9 +2,10 @@
 /* Sockets: plain descriptors, for the calls of io.h.
  *
  * Addresses are text:
- *     "127.0.0.1:80"  "[::1]:80"    numbers
- *     "example.org:80"              a name, looked up on a thread of its own; all its addresses are used
- *     ":80"                         to listen: any address of this machine; to connect: this machine
+ *     "127.0.0.1:80"  "[::1]:80"    numbers; "[fe80::1%eth0]:80" has a zone: an interface, by name or number
+ *     "example.org:80"              a name, looked up on a thread of its own. To connect, all its addresses are tried;
+ *                                   to listen, the first is taken that can be had
+ *     ":80"                         to listen: any address of this machine, of IPv6 and IPv4; to connect: this machine
  *     "unix:/path"  "unix:@name"    a local socket, by a path or an abstract name
  * A port of 0, to listen, is any that is free: cc_local_addr() tells which. */
 #ifndef CCRT_NET_H
@@ -20,7 +21,8 @@ CC_BEGIN_DECLS
 
 /* Listen for connections. The address may be used again at once; TCP sends small writes at once (TCP_NODELAY), on all
  * that are accepted, too. The file of a local socket is not removed.
- *   Returns    a descriptor; -EINVAL no address; -EADDRINUSE, -EACCES, ...; -ENOENT no such name; -EMFILE
+ *   Returns    a descriptor; -EINVAL no address; -ENODEV no such zone; -ENOENT no such name; -EADDRINUSE, -EACCES,
+ *              ...; -EMFILE
  *   Call from  fiber or thread           Blocks: the caller only, if a name is to be looked up */
 CC_API int cc_listen(const char *addr);
 
@@ -29,8 +31,8 @@ CC_API int cc_listen(const char *addr);
  *   Call from  fiber or thread           Blocks: the caller only */
 CC_API int cc_accept(int fd);
 
-/* Connect. If a name has several addresses they are tried in turn, the next one a quarter of a second after the last or
- * as soon as that has failed; the first that answers is taken.
+/* Connect. If a name has several addresses they are tried in turn, IPv6 and IPv4 by turns, the next one a quarter of a
+ * second after the last or as soon as that has failed; the first that answers is taken.
  *   Returns    a descriptor; -EINVAL no address; -ENOENT no such name; -ECONNREFUSED, -ENETUNREACH, ...;
  *              -ECANCELED, -ETIMEDOUT by a scope, or nobody answered; -EMFILE
  *   Call from  fiber or thread           Blocks: the caller only */

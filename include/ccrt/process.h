@@ -9,8 +9,8 @@
  *
  *     ssize_t n = cc_process_output(argv, buf, sizeof buf, &status);    all of its output, with a deadline around it
  *
- * A child has no signal blocked, all at their defaults, and none of the descriptors that these calls make but its
- * three. What the program has made elsewhere, and not said O_CLOEXEC, it inherits as from any exec(). */
+ * A child has no signal blocked, all at their defaults, and of the descriptors that these calls make only its three.
+ * What the program has made elsewhere, and not said O_CLOEXEC, it inherits as from any exec(). */
 #ifndef CCRT_PROCESS_H
 #define CCRT_PROCESS_H
 

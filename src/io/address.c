@@ -57,8 +57,11 @@ static int parse_host(struct cc__address *out, bool brackets) {
     struct in_addr v4;
     if (brackets) {
         struct in6_addr v6;
-        if (inet_pton(AF_INET6, out->host, &v6) != 1) return -EINVAL;
+        char *zone = strchr(out->host, '%');
+        if (zone != NULL) *zone++ = 0;
+        if (inet_pton(AF_INET6, out->host, &v6) != 1 || (zone != NULL && *zone == 0)) return -EINVAL;
         *in6 = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_port = htons(out->port), .sin6_addr = v6};
+        if (zone != NULL && (in6->sin6_scope_id = cc__sock_zone(zone)) == 0) return -ENODEV;
         out->family = AF_INET6;
         out->at.len = sizeof *in6;
     } else if (inet_pton(AF_INET, out->host, &v4) == 1) {
@@ -90,6 +93,14 @@ static void print_port(struct cc__text *t, uint16_t port) {
     cc__text_dec(t, ntohs(port));
 }
 
+static void print_zone(struct cc__text *t, unsigned zone) {
+    char name[IF_NAMESIZE];
+    if (zone == 0) return;
+    cc__sock_zone_name(zone, name);
+    cc__text_str(t, "%");
+    cc__text_str(t, name);
+}
+
 static void print_unix(struct cc__text *t, const struct cc__sockaddr *a) {
     const struct sockaddr_un *un = (const struct sockaddr_un *)(const void *)&a->storage;
     size_t len = a->len < offsetof(struct sockaddr_un, sun_path) ? 0 : a->len - offsetof(struct sockaddr_un, sun_path);
@@ -114,6 +125,7 @@ int cc__address_print(const struct cc__sockaddr *a, char *out, size_t size) {
     case AF_INET6:
         cc__text_str(&t, "[");
         cc__text_str(&t, inet_ntop(AF_INET6, &in6->sin6_addr, host, sizeof host));
+        print_zone(&t, in6->sin6_scope_id);
         cc__text_str(&t, "]");
         print_port(&t, in6->sin6_port);
         break;
@@ -124,4 +136,40 @@ int cc__address_print(const struct cc__sockaddr *a, char *out, size_t size) {
     if (t.len + 1 > size) return -ENOBUFS;
     memcpy(out, line, t.len + 1);
     return 0;
+}
+
+bool cc__address_any(const struct cc__address *a, struct cc__sockaddr *six, struct cc__sockaddr *four) {
+    if (a->family != AF_UNSPEC || a->host[0] != 0) return false;
+    struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_port = htons(a->port), .sin6_addr = in6addr_any};
+    struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(a->port), .sin_addr.s_addr = htonl(INADDR_ANY)};
+    *six = *four = (struct cc__sockaddr){0};
+    memcpy(&six->storage, &in6, six->len = sizeof in6);
+    memcpy(&four->storage, &in, four->len = sizeof in);
+    return true;
+}
+
+void cc__address_plain(struct cc__sockaddr *a) {
+    struct sockaddr_in6 in6;
+    if (a->len < sizeof in6 || a->any.sa_family != AF_INET6) return;
+    memcpy(&in6, &a->storage, sizeof in6);
+    if (!IN6_IS_ADDR_V4MAPPED(&in6.sin6_addr)) return;
+    struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = in6.sin6_port};
+    memcpy(&in.sin_addr, &in6.sin6_addr.s6_addr[12], sizeof in.sin_addr);
+    memcpy(&a->storage, &in, a->len = sizeof in);
+}
+
+void cc__address_interleave(struct cc__sockaddr *all, int n) {
+    struct cc__sockaddr was[CC__ADDRESSES_MAX];
+    int next[2] = {0, 0}; /* of the first one's family, and of others */
+    memcpy(was, all, (size_t)n * sizeof was[0]);
+    for (int i = 0; i < n; i++) {
+        int at[2];
+        for (int k = 0; k < 2; k++) {
+            at[k] = next[k];
+            while (at[k] < n && (was[at[k]].any.sa_family != was[0].any.sa_family) != (k == 1)) at[k]++;
+        }
+        int k = at[i % 2] < n ? i % 2 : 1 - i % 2;
+        all[i] = was[at[k]];
+        next[k] = at[k] + 1;
+    }
 }

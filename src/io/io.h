@@ -84,11 +84,19 @@ struct cc__address {
     char host[256]; /* the name; empty: any address */
     struct cc__sockaddr at;
 };
-/* Returns    0, -EINVAL, -ENAMETOOLONG of a path */
+/* Returns    0, -EINVAL, -ENAMETOOLONG of a path, -ENODEV no such zone */
 int cc__address_parse(struct cc__address *out, const char *text);
 /* One of length 0 is no text.
  *   Returns    0, -ENOBUFS it does not fit, -EAFNOSUPPORT */
 int cc__address_print(const struct cc__sockaddr *a, char *out, size_t size);
+
+/* Whether it is that of any host, to listen at: of IPv6, which may be for IPv4, too, and of IPv4 alone. */
+bool cc__address_any(const struct cc__address *a, struct cc__sockaddr *six, struct cc__sockaddr *four);
+/* One of IPv4 that a socket of IPv6 has told of becomes one. */
+void cc__address_plain(struct cc__sockaddr *a);
+/* All of them in an order in which families take turns, from that of the first on (RFC 8305); up to
+ * CC__ADDRESSES_MAX. */
+void cc__address_interleave(struct cc__sockaddr *all, int n);
 
 /* All addresses of a parsed one, by DNS if need be.
  *   Returns    how many, at least 1; -ENOENT no such name; -EAGAIN, -EIO the resolver failed; -ECANCELED, -ETIMEDOUT */

@@ -38,10 +38,11 @@ static int open_socket(int family, int type) {
 /* ---- listening ---- */
 
 /* A socket that has this address of its own. */
-static int open_at(const struct cc__sockaddr *at, int type) {
+static int open_at(const struct cc__sockaddr *at, int type, bool for_four_too) {
     int fd = open_socket(at->any.sa_family, type);
     if (fd < 0) return fd;
     int rc = is_ip(at->any.sa_family) && type == SOCK_STREAM ? cc__sock_set(fd, SOL_SOCKET, SO_REUSEADDR, 1) : 0;
+    if (rc == 0 && for_four_too) rc = cc__sock_set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
     if (rc == 0) rc = cc__sock_bind(fd, at);
     if (rc == 0 && type == SOCK_STREAM) rc = cc__sock_listen(fd);
     if (rc == 0) return fd;
@@ -49,14 +50,21 @@ static int open_at(const struct cc__sockaddr *at, int type) {
     return rc;
 }
 
+/* Any address, of IPv6 and of IPv4; or of IPv4 alone, where there is no other. */
+static int open_any(const struct cc__sockaddr *six, const struct cc__sockaddr *four, int type) {
+    int fd = open_at(six, type, true);
+    return fd == -EAFNOSUPPORT || fd == -EADDRNOTAVAIL ? open_at(four, type, false) : fd;
+}
+
 /* The first address of a name that can be had. */
 static int open_named(const char *addr, int type) {
     struct cc__address a;
     struct cc__sockaddr at[CC__ADDRESSES_MAX];
     int n = cc__address_parse(&a, addr);
+    if (n == 0 && cc__address_any(&a, &at[0], &at[1])) return open_any(&at[0], &at[1], type);
     if (n == 0) n = cc__address_resolve(&a, true, at);
     int fd = n;
-    for (int i = 0; i < n && (i == 0 || fd < 0); i++) fd = open_at(&at[i], type);
+    for (int i = 0; i < n && (i == 0 || fd < 0); i++) fd = open_at(&at[i], type, false);
     return fd;
 }
 
@@ -220,6 +228,7 @@ int cc_connect(const char *addr) {
     int n = cc__address_parse(&a, addr);
     if (n == 0) n = cc__address_resolve(&a, false, to);
     if (n < 0) return n;
+    cc__address_interleave(to, n);
     return n == 1 ? connect_one(&to[0]) : connect_any(to, n);
 }
 
@@ -241,6 +250,7 @@ static int name_of(int fd, int peer, char *out, size_t size) {
     if (rc != 0) return rc;
     rc = cc__sock_name(fd, &a, peer);
     cc__io_drop(&t);
+    if (rc == 0) cc__address_plain(&a);
     return rc != 0 ? rc : cc__address_print(&a, out, size);
 }
 
@@ -334,6 +344,7 @@ ssize_t cc_recv_from(int fd, void *buf, size_t n, char *from, size_t size) {
         if ((rc = cc__io_may_try(&t)) > 0) {
             ssize_t k = cc__sock_recv(fd, buf, n, &a);
             cc__io_tried(&t, k, false);
+            if (k >= 0) cc__address_plain(&a);
             if (k >= 0 && from != NULL && (rc = cc__address_print(&a, from, size)) != 0) return rc;
             if (k != -EAGAIN) return k;
         }

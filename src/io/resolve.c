@@ -12,7 +12,6 @@
 #include "io.h"
 
 #include <errno.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,30 +29,9 @@ static void let_go(struct lookup *l) {
     if (cc__sub_acq_rel(&l->owners, 1) == 1) free(l); /* [RS1] acquire, release: the other is through with it */
 }
 
-static int code_of(int error) {
-    switch (error) {
-    case EAI_NONAME:
-    case EAI_NODATA: return -ENOENT;
-    case EAI_AGAIN: return -EAGAIN;
-    case EAI_MEMORY: return -ENOMEM;
-    default: return -EIO;
-    }
-}
-
 static int look_up(void *arg) {
     struct lookup *l = arg;
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV | (l->passive ? AI_PASSIVE : 0)};
-    struct addrinfo *all = NULL;
-    int rc = getaddrinfo(l->host[0] == 0 ? NULL : l->host, l->port, &hints, &all), n = 0;
-    if (rc != 0) return l->result = code_of(rc);
-    for (const struct addrinfo *a = all; a != NULL && n < CC__ADDRESSES_MAX; a = a->ai_next) {
-        if (a->ai_addrlen > sizeof l->found[n].storage) continue;
-        l->found[n].len = a->ai_addrlen;
-        memcpy(&l->found[n].storage, a->ai_addr, a->ai_addrlen);
-        n++;
-    }
-    freeaddrinfo(all);
-    return l->result = n > 0 ? n : -ENOENT;
+    return l->result = cc__sock_look_up(l->host, l->port, l->passive, l->found, CC__ADDRESSES_MAX);
 }
 
 static void *lookup_main(void *arg) {

@@ -8,7 +8,11 @@
  * Prev: plat/syscall.h  Next: plat/fdio.c */
 #include "sock.h"
 
+#include "../base/text.h"
 #include "syscall.h"
+
+#include <netdb.h>
+#include <string.h>
 
 extern __attribute__((weak)) void __sanitizer_print_stack_trace(void); /* all of them have it */
 
@@ -127,4 +131,53 @@ ssize_t cc__sock_send_iov(int fd, struct iovec *iov, int count) {
     do rc = sendmsg(fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
     while (rc < 0 && errno == EINTR);
     return settle(rc, saved);
+}
+
+/* ---- names ---- */
+
+static int code_of(int error) {
+    switch (error) {
+    case EAI_NONAME:
+    case EAI_NODATA: return -ENOENT;
+    case EAI_AGAIN: return -EAGAIN;
+    case EAI_MEMORY: return -ENOMEM;
+    case EAI_SYSTEM: return errno != 0 ? -errno : -EIO;
+    default: return -EIO;
+    }
+}
+
+int cc__sock_look_up(const char *host, const char *port, bool passive, struct cc__sockaddr *out, int most) {
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV | (passive ? AI_PASSIVE : 0)};
+    struct addrinfo *all = NULL;
+    int saved = errno, n = 0, rc = getaddrinfo(host[0] == 0 ? NULL : host, port, &hints, &all);
+    if (rc != 0) rc = code_of(rc);
+    for (const struct addrinfo *a = all; rc == 0 && a != NULL && n < most; a = a->ai_next) {
+        if (a->ai_addrlen > sizeof out[n].storage) continue;
+        out[n].len = a->ai_addrlen;
+        memcpy(&out[n].storage, a->ai_addr, a->ai_addrlen);
+        n++;
+    }
+    if (rc == 0) freeaddrinfo(all);
+    errno = saved;
+    return rc != 0 ? rc : n > 0 ? n : -ENOENT;
+}
+
+unsigned cc__sock_zone(const char *name) {
+    int saved = errno;
+    unsigned zone = 0;
+    const char *at = name;
+    for (; *at >= '0' && *at <= '9' && zone < UINT32_MAX / 16; at++) zone = zone * 10 + (unsigned)(*at - '0');
+    if (at == name || *at != 0) zone = if_nametoindex(name);
+    errno = saved;
+    return zone;
+}
+
+void cc__sock_zone_name(unsigned zone, char out[IF_NAMESIZE]) {
+    int saved = errno;
+    if (if_indextoname(zone, out) == NULL) {
+        struct cc__text t = cc__text_on(out, IF_NAMESIZE - 1);
+        cc__text_dec(&t, zone);
+        out[t.len] = 0;
+    }
+    errno = saved;
 }

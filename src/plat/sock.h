@@ -4,6 +4,8 @@
 #ifndef CC__PLAT_SOCK_H
 #define CC__PLAT_SOCK_H
 
+#include <net/if.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/socket.h>
 #include <sys/types.h>
@@ -30,6 +32,14 @@ int cc__sock_name(int fd, struct cc__sockaddr *out, int peer);
 int cc__sock_shutdown(int fd, int how);
 int cc__sock_set(int fd, int level, int name, int value);
 int cc__sock_get(int fd, int level, int name, int *value);
+
+/* The addresses of a name, or, if that is empty, of this machine; passive: to listen at. Takes as long as it takes.
+ *   Returns    how many, at least 1; -ENOENT no such name; -EAGAIN, -ENOMEM, -EIO; what the system says */
+int cc__sock_look_up(const char *host, const char *port, bool passive, struct cc__sockaddr *out, int most);
+
+/* The number of a zone, an interface by its name, or its number; 0: there is none. And its name, or its number. */
+unsigned cc__sock_zone(const char *name);
+void cc__sock_zone_name(unsigned zone, char out[IF_NAMESIZE]);
 
 /* A message, MSG_DONTWAIT and MSG_NOSIGNAL. from, to: NULL, or an address.
  *   Returns    a count, or a negative errno */

@@ -67,6 +67,38 @@ static void by_all_kinds_of_addresses(void **state) {
     all_kinds(NULL);
 }
 
+/* At any address: by IPv4 and, where there is that, IPv6; each has the address that it would have elsewhere. */
+static void *at_any(void *arg) {
+    char addr[128], to[128], peer[128], c;
+    int six = cc_udp("[::1]:0"), ls = cc_listen(":0"), udp = cc_udp(":0"), four = cc_udp("127.0.0.1:0");
+    test_must(ls >= 0 && udp >= 0 && four >= 0);
+    const char *const hosts[] = {"127.0.0.1", "[::1]"};
+    for (int i = 0; i < (six >= 0 ? 2 : 1); i++) {
+        test_must(cc_local_addr(ls, addr, sizeof addr) == 0);
+        snprintf(to, sizeof to, "%s%s", hosts[i], strrchr(addr, ':'));
+        int client = cc_connect(to), server = cc_accept(ls);
+        test_must(client >= 0 && server >= 0 && cc_local_addr(server, addr, sizeof addr) == 0 && strcmp(addr, to) == 0);
+        test_must(cc_local_addr(client, addr, sizeof addr) == 0 && cc_peer_addr(server, peer, sizeof peer) == 0);
+        test_must(strcmp(addr, peer) == 0 && cc_close(client) == 0 && cc_close(server) == 0);
+        /* A datagram there and back. */
+        int other = i == 0 ? four : six;
+        test_must(cc_local_addr(udp, addr, sizeof addr) == 0 && cc_local_addr(other, peer, sizeof peer) == 0);
+        snprintf(to, sizeof to, "%s%s", hosts[i], strrchr(addr, ':'));
+        test_must(cc_send_to(other, "x", 1, to) == 1 && cc_recv_from(udp, &c, 1, addr, sizeof addr) == 1);
+        test_must(strcmp(addr, peer) == 0 && cc_send_to(udp, "y", 1, addr) == 1);
+        test_must(cc_recv_from(other, &c, 1, addr, sizeof addr) == 1 && c == 'y' && strcmp(addr, to) == 0);
+    }
+    if (six >= 0) talk(cc_listen("[::1%lo]:0"), NULL);
+    test_must(cc_listen("[::1%no-such-zone]:0") == -ENODEV && cc_connect("[fe80::1%no-such-zone]:1") == -ENODEV);
+    test_must(cc_close(ls) == 0 && cc_close(udp) == 0 && cc_close(four) == 0 && (six < 0 || cc_close(six) == 0));
+    return arg;
+}
+static void at_any_address(void **state) {
+    (void)state;
+    test_on_workers(2, at_any, NULL);
+    at_any(NULL);
+}
+
 static void bad_input(void **state) {
     (void)state;
     char addr[128], c;
@@ -482,7 +514,7 @@ static void options(void **state) {
     }
 }
 
-TEST_MAIN(cmocka_unit_test(by_all_kinds_of_addresses), cmocka_unit_test(bad_input), cmocka_unit_test(reset_or_ended),
-          cmocka_unit_test(cancelled_late_or_closed), cmocka_unit_test(without_descriptors),
-          cmocka_unit_test(many_at_a_time), cmocka_unit_test(of_datagrams), cmocka_unit_test(the_longest_address),
-          cmocka_unit_test(options))
+TEST_MAIN(cmocka_unit_test(by_all_kinds_of_addresses), cmocka_unit_test(at_any_address), cmocka_unit_test(bad_input),
+          cmocka_unit_test(reset_or_ended), cmocka_unit_test(cancelled_late_or_closed),
+          cmocka_unit_test(without_descriptors), cmocka_unit_test(many_at_a_time), cmocka_unit_test(of_datagrams),
+          cmocka_unit_test(the_longest_address), cmocka_unit_test(options))

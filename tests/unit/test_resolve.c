@@ -8,8 +8,10 @@
 #include "runtimes.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <sys/socket.h>
 
 int __wrap_getaddrinfo(const char *host, const char *port, const struct addrinfo *hints, struct addrinfo **out);
 void __wrap_freeaddrinfo(struct addrinfo *list);
@@ -49,6 +51,7 @@ int __wrap_getaddrinfo(const char *host, const char *port, const struct addrinfo
     if (strcmp(host, "again") == 0) return EAI_AGAIN;
     if (strcmp(host, "memory") == 0) return EAI_MEMORY;
     if (strcmp(host, "fails") == 0) return EAI_FAIL;
+    if (strcmp(host, "system") == 0) return errno = ENETDOWN, EAI_SYSTEM;
     bool sixes = strcmp(host, "sixes") == 0, other = strcmp(host, "other") == 0;
     struct addrinfo *list = sixes || other ? add_loopback_of_six(NULL, port) : add_address(NULL, "127.0.0.1", port);
     if (sixes || strcmp(host, "both") == 0) list = add_loopback_of_six(list, port);
@@ -137,6 +140,7 @@ static void *errors(void *arg) {
     test_must(cc_connect("again:1") == -EAGAIN);
     test_must(cc_connect("memory:1") == -ENOMEM);
     test_must(cc_connect("fails:1") == -EIO);
+    test_must(cc_connect("system:1") == -ENETDOWN);
     test_must(cc_connect("several:1") == -ECONNREFUSED);
     test_must(cc_connect("many:1") == -ECONNREFUSED);
     int fd = cc_udp("127.0.0.1:0");
@@ -160,6 +164,72 @@ static void all_addresses_are_tried(void **state) {
     (void)state;
     test_on_all(several);
     several(NULL);
+}
+
+/* ---- addresses that do not answer ---- */
+
+static int open_descriptors(void) {
+    int n = 0;
+    for (int fd = 0; fd < 4096; fd++) n += fcntl(fd, F_GETFD) >= 0;
+    return n;
+}
+
+/* A listener at an address that takes nobody any more: the kernel leaves who comes next without an answer. */
+struct full {
+    int ls, fds[64], count;
+};
+static void make_full(struct full *f, const char *addr) {
+    int rc = 0;
+    f->ls = cc_listen(addr);
+    f->count = 0;
+    test_must(f->ls >= 0 && listen(f->ls, 0) == 0);
+    while (f->count < 64 && rc >= 0) {
+        CC_DEADLINE_MS(100) rc = cc_connect(addr);
+        if (rc >= 0) f->fds[f->count++] = rc;
+    }
+    test_must(rc == -ETIMEDOUT);
+}
+static void end_full(struct full *f) {
+    for (int i = 0; i < f->count; i++) test_must(cc_close(f->fds[i]) == 0);
+    test_must(cc_close(f->ls) == 0);
+}
+
+/* "several" is 127.0.0.2 twice, which does not answer, and then 127.0.0.1. */
+static void *delayed(void *arg) {
+    char to[128], addr[128], peer[128];
+    struct full second, first;
+    int ls = listen_for("several", to, sizeof to), rc = 0;
+    snprintf(addr, sizeof addr, "127.0.0.2%s", strrchr(to, ':'));
+    make_full(&second, addr);
+    int before = open_descriptors();
+    int64_t begun = cc_now_ns();
+    int fd = cc_connect(to);
+    test_must(fd >= 0 && cc_now_ns() - begun >= 2 * INT64_C(250000000)); /* two of them were waited for */
+    test_must(cc_peer_addr(fd, peer, sizeof peer) == 0 && strncmp(peer, "127.0.0.1:", 10) == 0);
+    test_must(cc_close(fd) == 0 && open_descriptors() == before); /* and are closed */
+    CC_DEADLINE_MS(300) rc = cc_connect(to);                      /* with two under way */
+    test_must(rc == -ETIMEDOUT && open_descriptors() == before);
+    CC_NURSERY(n) {
+        test_must(cc_spawn(n, connects_to, to, &rc) == 0);
+        test_must(cc_sleep_ms(300) == 0);
+        cc_nursery_cancel(n);
+    }
+    test_must(rc == -ECANCELED && open_descriptors() == before);
+    int accepted = cc_accept(ls); /* that of the first time */
+    test_must(accepted >= 0 && cc_close(accepted) == 0 && cc_close(ls) == 0);
+    snprintf(addr, sizeof addr, "127.0.0.1%s", strrchr(to, ':'));
+    make_full(&first, addr); /* nobody answers at all */
+    before = open_descriptors();
+    CC_DEADLINE_MS(600) rc = cc_connect(to);
+    test_must(rc == -ETIMEDOUT && open_descriptors() == before);
+    end_full(&first);
+    end_full(&second);
+    return arg;
+}
+static void one_that_does_not_answer_is_not_waited_for(void **state) {
+    (void)state;
+    test_on_workers(1, delayed, NULL);
+    test_on_workers(7, delayed, NULL);
 }
 
 /* ---- datagrams ---- */
@@ -189,4 +259,5 @@ static void the_family_of_the_socket(void **state) {
 }
 
 TEST_MAIN(cmocka_unit_test(a_slow_resolver_keeps_nobody), cmocka_unit_test(each_error_has_a_code),
-          cmocka_unit_test(all_addresses_are_tried), cmocka_unit_test(the_family_of_the_socket))
+          cmocka_unit_test(all_addresses_are_tried), cmocka_unit_test(one_that_does_not_answer_is_not_waited_for),
+          cmocka_unit_test(the_family_of_the_socket))
