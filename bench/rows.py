@@ -188,6 +188,7 @@ FUTURES_1M = Row(
     rounds=5,
     workers=(1, 2),
     memory_gib=2,
+    remark="There is no serial twin: what a poll and a wake cost is all there is to it, and plain calls do neither.",
 )
 
 PARKED_1M = Row(
@@ -460,11 +461,21 @@ TBB = {
     "link": ("-ltbb",),
 }
 
+
+def serial(source, goals=None):
+    """The same work in plain C by one thread."""
+    return Peer("serial", source, command_version("gcc", "--version"), ("gcc",), goals=goals or {}, serial=True,
+                note="plain C, one thread")
+
+
 FIB = Row(
     "fib",
     "fork and join for each call of fib(35) but the leaves, no cutoff",
     metrics=("fib",),
     peers=(
+        serial("fib_serial.c"),
+        Peer("alone", version=lambda: "ccrt", ours={"BENCH_WORKERS": "1"}, goals={"fib": {2: 0.54}}, workers=(2,),
+             note="1 worker: a speed-up of 1.85 by the second"),
         Peer("rayon", "fib_rayon.rs", **RAYON, goals={"fib": 0.5}, note="rayon::join; what is joined cannot block"),
         Peer("tbb", "fib_tbb.cpp", **TBB, note="task_group"),
     ),
@@ -478,7 +489,10 @@ FIB_JOBS = Row(
     "fib_jobs",
     "two jobs and a counter for each call of fib(22) but the leaves",
     metrics=("fib_jobs",),
-    peers=(Peer("goal", constants={"fib_jobs": (285.0, "ns")}, goals={"fib_jobs": 1.0}, note="3.5 million a second"),),
+    peers=(
+        serial("fib_jobs_serial.c"),
+        Peer("goal", constants={"fib_jobs": (285.0, "ns")}, goals={"fib_jobs": 1.0}, note="3.5 million a second"),
+    ),
     workers=(1, 2),
 )
 
@@ -486,17 +500,14 @@ SPAWN_1M_EMPTY = Row(
     "spawn_1m_empty",
     "one task forks a million functions that do nothing, and joins them",
     metrics=("spawn_1m_empty",),
-    peers=(Peer("rayon", "spawn_1m_empty_rayon.rs", **RAYON, goals={"spawn_1m_empty": 0.5}, note="scope and spawn"),),
+    peers=(
+        serial("spawn_1m_empty_serial.c"),
+        Peer("rayon", "spawn_1m_empty_rayon.rs", **RAYON, goals={"spawn_1m_empty": 0.5}, note="scope and spawn"),
+    ),
     workers=(1, 2),
 )
 
 GOMP = {"version": command_version("gcc", "--version"), "packages": ("gcc",), "link": ("-fopenmp",)}
-
-
-def serial(source, goals=None):
-    """The same work in plain C by one thread."""
-    return Peer("serial", source, command_version("gcc", "--version"), ("gcc",), goals=goals or {}, serial=True,
-                note="plain C, one thread")
 
 
 QUICKSORT = Row(
