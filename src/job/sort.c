@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,10 +114,19 @@ CC_TASK(sort, (kind_ptr, k), (char *, at), (char *, room), (size_t, n), (int, ov
     return merge(k, from, half, from + half * size, n - half, to);
 }
 
+/* Room for n elements, aligned as any type of that size can be, up to a page: it is compared where it is. */
+static char *room_new(size_t n, size_t size) {
+    enum { PAGE = 4096 };
+    size_t align = size & (~size + 1);
+    if (n > SIZE_MAX / size) return NULL;
+    if (align <= _Alignof(max_align_t)) return malloc(n * size);
+    return aligned_alloc(align < PAGE ? align : PAGE, n * size);
+}
+
 int cc_parallel_sort(void *base, size_t n, size_t size, compare cmp) {
     if (cmp == NULL || size == 0 || (base == NULL && n > 0)) return -EINVAL;
     if (n < 2) return 0;
-    char *room = n > SIZE_MAX / size ? NULL : malloc(n * size);
+    char *room = room_new(n, size);
     if (room == NULL) return -ENOMEM;
     struct kind k = {size, cmp};
     (void)sort(&k, base, room, n, 0);

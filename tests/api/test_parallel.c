@@ -114,6 +114,47 @@ static void the_first_do_not_speak_for_all(void **state) {
     test_on_all(begins_quickly);
 }
 
+/* Ranges up to the greatest index, and of almost all of them. */
+CC_RANGE(adds, (_Atomic size_t *, indices)) {
+    test_must(lo < hi);
+    cc__add_relaxed(indices, hi - lo);
+}
+CC_REDUCE(size_t, lengths) {
+    test_must(lo < hi);
+    return hi - lo;
+}
+static size_t sum_of(size_t a, size_t b) {
+    return a + b;
+}
+static void *at_the_end(void *workers) {
+    static const size_t ranges[][2] = {{SIZE_MAX - 1, SIZE_MAX}, {SIZE_MAX - 1000, SIZE_MAX}};
+    static const size_t grains[] = {0, 1, 7, 1000, SIZE_MAX - 1, CC_STATIC};
+    for (size_t r = 0; r < TEST_COUNT_OF(ranges); r++)
+        for (size_t g = 0; g < TEST_COUNT_OF(grains); g++) {
+            _Atomic size_t indices = 0;
+            size_t lo = ranges[r][0], hi = ranges[r][1];
+            test_must(cc_parallel_for(lo, hi, grains[g], adds, &indices) == 0);
+            test_must(cc__load_relaxed(&indices) == hi - lo);
+            test_must(cc_parallel_reduce(lo, hi, grains[g], (size_t)0, sum_of, lengths) == hi - lo);
+        }
+    static const size_t coarse[] = {SIZE_MAX / 3, SIZE_MAX / 2 + 1, SIZE_MAX - 1, CC_STATIC};
+    for (size_t g = 0; g < TEST_COUNT_OF(coarse); g++) {
+        _Atomic size_t indices = 0;
+        test_must(cc_parallel_for(0, SIZE_MAX, coarse[g], adds, &indices) == 0);
+        test_must(cc__load_relaxed(&indices) == SIZE_MAX);
+        test_must(cc_parallel_reduce(0, SIZE_MAX, coarse[g], (size_t)0, sum_of, lengths) == SIZE_MAX);
+    }
+    _Atomic size_t indices = 0;
+    test_must(cc_parallel_for(0, SIZE_MAX, 0, adds, &indices) == 0); /* quick, however many there are */
+    test_must(cc__load_relaxed(&indices) == SIZE_MAX);
+    test_must(cc_parallel_reduce(0, SIZE_MAX, 0, (size_t)0, sum_of, lengths) == SIZE_MAX);
+    return workers;
+}
+static void the_last_indices_there_are(void **state) {
+    (void)state;
+    test_on_all(at_the_end);
+}
+
 /* ---- the end before the end ---- */
 
 CC_RANGE_TRY(fail_at, (size_t, bad), (_Atomic long *, calls)) {
@@ -276,6 +317,46 @@ static void *sorts(void *workers) {
     test_must(cc_parallel_sort(&one, SIZE_MAX / 2, 8, by_key) == -ENOMEM);
     return workers;
 }
+/* Elements of other sizes: the key is the first byte, or two; the rest says where it stood, as far as there is room. */
+static size_t key_bytes, align_of_element;
+static int by_bytes(const void *a, const void *b) {
+    test_must((uintptr_t)a % align_of_element == 0 && (uintptr_t)b % align_of_element == 0);
+    return memcmp(a, b, key_bytes);
+}
+static void *sorts_sizes(void *workers) {
+    static const size_t kinds[][2] = {{1, 1},   {3, 1},    {24, 8},   {300, 4},
+                                      {64, 64}, {192, 64}, {512, 256}}; /* and align */
+    for (size_t s = 0; s < TEST_COUNT_OF(kinds); s++) {
+        size_t size = kinds[s][0], n = 20001;
+        unsigned char *e = aligned_alloc(4096, (n * size + 4095) / 4096 * 4096);
+        size_t count[256] = {0};
+        align_of_element = kinds[s][1];
+        key_bytes = 1;
+        for (size_t i = 0; i < n; i++) {
+            memset(e + i * size, (int)(i % 251), size);
+            e[i * size] = (unsigned char)test_random();
+            count[e[i * size]]++;
+            if (size >= 4) memcpy(e + (i + 1) * size - 3, &(uint32_t){(uint32_t)i}, 3);
+        }
+        test_must(cc_parallel_sort(e, n, size, by_bytes) == 0);
+        for (size_t i = 0, was = 0, before = 0; i < n; i++, before = was) {
+            unsigned char *at = e + i * size;
+            if (i > 0) test_must(at[-(ptrdiff_t)size] <= at[0]);
+            count[at[0]]--;
+            if (size >= 4) memcpy(&was, at + size - 3, 3);
+            if (size >= 4 && i > 0 && at[-(ptrdiff_t)size] == at[0]) test_must(before < was);
+            if (size >= 8) test_must(at[1] == was % 251 && at[size - 4] == was % 251); /* it came as a whole */
+        }
+        for (size_t i = 0; i < 256; i++) test_must(count[i] == 0);
+        free(e);
+    }
+    return workers;
+}
+static void elements_of_any_size(void **state) {
+    (void)state;
+    test_on_workers(1, sorts_sizes, NULL);
+    test_on_workers(7, sorts_sizes, NULL);
+}
 static void elements_are_sorted_and_equal_ones_stay(void **state) {
     (void)state;
     test_on_all(sorts);
@@ -284,4 +365,5 @@ static void elements_are_sorted_and_equal_ones_stay(void **state) {
 
 TEST_MAIN(cmocka_unit_test(each_index_once), cmocka_unit_test(the_first_do_not_speak_for_all),
           cmocka_unit_test(errors_and_cancellation_end_loops), cmocka_unit_test(reductions_are_the_same_each_time),
-          cmocka_unit_test(elements_are_sorted_and_equal_ones_stay))
+          cmocka_unit_test(elements_are_sorted_and_equal_ones_stay), cmocka_unit_test(elements_of_any_size),
+          cmocka_unit_test(the_last_indices_there_are))
