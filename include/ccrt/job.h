@@ -6,7 +6,7 @@
  *     for (int i = 0; i < n; i++) cc_job_spawn(build, &mesh[i], CC_PRIORITY_NORMAL, &meshes);
  *     cc_counter_wait(&meshes);                     the job's fiber waits, its worker goes on
  *
- * A worker runs the jobs it has spawned newest first, one in 32 oldest first, and others take its oldest: a tree of
+ * A worker runs the jobs it has spawned newest first, one in 256 oldest first, and others take its oldest: a tree of
  * jobs has about as many live fibers as it is deep, for each worker, not as many as it is wide; none waits for ever. */
 #ifndef CCRT_JOB_H
 #define CCRT_JOB_H
@@ -58,12 +58,15 @@ CC_API void cc_counter_add(cc_counter *c, unsigned n);
 CC_API void cc_counter_done(cc_counter *c);
 
 /* Memory that is freed when the job, or task, that asked for it has returned: a few instructions each, and nothing to
- * free. Aligned as by malloc().
+ * free. Aligned as by malloc(). In a forked function, or the body of a loop, it is whose task happens to run that: the
+ * caller's, or one of its own. So it is there until that has returned, and not to be relied on any longer; and it may
+ * go only with the caller's.
  *   Returns    NULL: no memory, or on a plain thread
  *   Call from  a task                    Blocks: never */
 CC_API void *cc_frame_alloc(size_t bytes);
 
-/* Free now what this task got by cc_frame_alloc(): another frame begins. */
+/* Free now what this task got by cc_frame_alloc(): another frame begins. Not in a forked function or the body of a
+ * loop, which may run on the caller's. */
 CC_API void cc_frame_begin(void);
 
 CC_END_DECLS

@@ -44,13 +44,15 @@ static void launch(struct cc__tasks jobs, size_t count) {
     struct cc__runtime *rt = jobs.first->runtime;
     if (CC__TRACING(CC__TRACE_SPAWN | CC__EDGES))
         for (struct cc__task *t = jobs.first; t != NULL; t = t->next) cc__event_spawn(t);
-    bool plain = cc__ready_is_plain(jobs.first);
-    if (plain && (w == NULL || w->runtime != rt)) {
+    if (w == NULL || w->runtime != rt || !cc__ready_is_plain(jobs.first)) {
         cc__ready_batch(jobs, count);
         return;
     }
-    for (struct cc__task *t; (t = cc__tasks_take(&jobs)) != NULL;) plain ? cc__jobs_push(w, t) : cc__ready_new(t);
-    if (plain) cc__idle_notify_many(rt, count);
+    if (count == 1)
+        cc__jobs_push(w, jobs.first);
+    else
+        cc__jobs_push_all(w, jobs);
+    cc__idle_notify_many(rt, count);
 }
 
 static bool valid(const cc_job *jobs, size_t count, int priority) {

@@ -3,7 +3,9 @@
  *
  * Newest first is what keeps a tree of jobs as deep as it is and not as wide: who waits for its children is left for
  * the youngest of them. The oldest are the largest: a thief is busy with one for long. But jobs that each spawn the
- * next would keep all before them waiting for ever, where nobody robs their worker: so one pop in 32 takes the oldest.
+ * next would keep all before them waiting for ever, where nobody robs their worker: so one pop in 256 takes the oldest.
+ * Not more often: each time that begins another path through a tree (one in 32: ten times as many live fibers as it is
+ * deep).
  *
  * A ring under a lock that is taken for a few instructions, by the owner most of the time. Full: the older half goes to
  * the global queue. The length is read without the lock, as a hint that the fences of sched/idle.c make certain.
@@ -22,17 +24,39 @@ static void take_oldest(struct cc__jobs *q, struct cc__task **got, uint32_t n) {
     cc__store_relaxed(&q->length, cc__load_relaxed(&q->length) - n);
 }
 
-void cc__jobs_push(struct cc__worker *w, struct cc__task *t) {
-    struct cc__jobs *q = &w->jobs;
-    struct cc__task *older[HALF];
-    cc__waitlist_lock(&q->lock);
-    bool full = cc__load_relaxed(&q->length) == SLOTS;
-    if (CC__UNLIKELY(full)) take_oldest(q, older, HALF);
+/* With the lock: room for one more at least. True: for that the older half was taken out. */
+static bool make_room(struct cc__jobs *q, struct cc__task **older) {
+    if (CC__LIKELY(cc__load_relaxed(&q->length) < SLOTS)) return false;
+    take_oldest(q, older, HALF);
+    return true;
+}
+
+/* With the lock, where there is room. */
+static void append(struct cc__jobs *q, struct cc__task *t) {
     uint32_t length = cc__load_relaxed(&q->length);
     q->slot[(q->first + length) % SLOTS] = t;
     cc__store_relaxed(&q->length, length + 1);
-    cc__waitlist_unlock(&q->lock);
+}
+
+void cc__jobs_push(struct cc__worker *w, struct cc__task *t) {
+    struct cc__task *older[HALF];
+    cc__waitlist_lock(&w->jobs.lock);
+    bool full = make_room(&w->jobs, older);
+    append(&w->jobs, t);
+    cc__waitlist_unlock(&w->jobs.lock);
     if (CC__UNLIKELY(full)) cc__inject_push_many(&w->runtime->inject, CC_PRIORITY_NORMAL, older, HALF);
+}
+
+void cc__jobs_push_all(struct cc__worker *w, struct cc__tasks batch) {
+    struct cc__jobs *q = &w->jobs;
+    struct cc__task *older[HALF];
+    while (batch.first != NULL) { /* more than once only if it is full in between */
+        cc__waitlist_lock(&q->lock);
+        bool full = make_room(q, older);
+        while (batch.first != NULL && cc__load_relaxed(&q->length) < SLOTS) append(q, cc__tasks_take(&batch));
+        cc__waitlist_unlock(&q->lock);
+        if (full) cc__inject_push_many(&w->runtime->inject, CC_PRIORITY_NORMAL, older, HALF);
+    }
 }
 
 struct cc__task *cc__jobs_pop(struct cc__worker *w) {

@@ -116,7 +116,9 @@ void cc__ready_batch(struct cc__tasks batch, size_t count) {
     struct cc__worker *w = cc__worker_current();
     bool inside = w != NULL && w->runtime == rt;
     if (!inside) visit(rt);
-    if (!inside || count > CC__RUNQ_SLOTS)
+    if (!cc__ready_is_plain(batch.first))
+        for (struct cc__task *t; (t = cc__tasks_take(&batch)) != NULL;) cc__inject_push(&rt->inject, t);
+    else if (!inside || count > CC__RUNQ_SLOTS)
         cc__inject_push_batch(&rt->inject, batch, count);
     else
         cc__ready_all_taken(w, batch);

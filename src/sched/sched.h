@@ -67,7 +67,7 @@ struct cc__slot {
 #ifndef CC__JOBS_SLOTS
 #define CC__JOBS_SLOTS 512
 #endif
-enum { CC__JOBS_STEAL = 32, CC__JOBS_OLDEST_EVERY = 32 }; /* so many pops, of which one takes the oldest */
+enum { CC__JOBS_STEAL = 32, CC__JOBS_OLDEST_EVERY = 256 }; /* so many pops, of which one takes the oldest */
 struct cc__jobs {
     struct cc__waitlist lock; /* guards all */
     _Atomic uint32_t length;  /* W: with the lock.  R: all, as a hint */
@@ -447,7 +447,7 @@ static inline bool cc__ready_is_plain(const struct cc__task *t) {
 void cc__ready(struct cc__task *t);                             /* woken: queue it near here, wake somebody */
 void cc__ready_new(struct cc__task *t);                         /* the same for a task that was just spawned */
 void cc__ready_list(struct cc__task *first);                    /* woken ones, linked by next */
-void cc__ready_batch(struct cc__tasks batch, size_t count);     /* new ones of one runtime, all plain */
+void cc__ready_batch(struct cc__tasks batch, size_t count);     /* new ones of one runtime and priority, not pinned */
 void cc__ready_later(struct cc__worker *w, struct cc__task *t); /* behind all that waits here: it yielded */
 /* The same for one that has done much at once: if only the one it gave way to is here, the two stay together. */
 void cc__ready_paused(struct cc__worker *w, struct cc__task *t);
@@ -544,8 +544,9 @@ void cc__cancel_pass_on(struct cc__task *self);
 CC__COLD void cc__cancel_heed(const struct cc__wait *w);
 
 /* job/queue.c */
-void cc__jobs_push(struct cc__worker *w, struct cc__task *t); /* by w */
-struct cc__task *cc__jobs_pop(struct cc__worker *w);          /* the newest, mostly; by w */
+void cc__jobs_push(struct cc__worker *w, struct cc__task *t); /* by w; or many, in order */
+void cc__jobs_push_all(struct cc__worker *w, struct cc__tasks batch);
+struct cc__task *cc__jobs_pop(struct cc__worker *w); /* the newest, mostly; by w */
 /* The older half, so many at most; how many. And the same for one to run and others to keep. */
 uint32_t cc__jobs_take_half(struct cc__worker *victim, struct cc__task **got, uint32_t most);
 struct cc__task *cc__jobs_steal(struct cc__worker *w, struct cc__worker *victim);

@@ -4,8 +4,8 @@
  * oldest, which else is a thief's.
  * Method: an owner that pushes and pops, thieves that take halves. What a job is about is plain memory, written before
  * the push and cleared by who takes it.
- * Sources: src/job/queue.c src/task/wait.c src/task/state.c src/base/assert.c src/base/text.c src/plat/thread.c
- * Sources: src/plat/file.c
+ * Sources: src/job/queue.c src/sched/inbox.c src/task/wait.c src/task/state.c src/base/assert.c src/base/text.c
+ * Sources: src/plat/thread.c src/plat/file.c
  * Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave
  * Define: CC__JOBS_SLOTS=4
  * Mutate: src/job/queue.c
@@ -49,11 +49,25 @@ static void push(void) {
     cc__jobs_push(&workers[OWNER], &jobs[pushed]);
     pushed++;
 }
+/* The same for two at once. */
+static void push_both(void) {
+    for (int i = 0; i < 2; i++) payload[pushed + i] = 10 + pushed + i;
+    jobs[pushed].next = &jobs[pushed + 1];
+    cc__jobs_push_all(&workers[OWNER], (struct cc__tasks){&jobs[pushed], &jobs[pushed + 1]});
+    pushed += 2;
+}
 static void push_2_pop_2(void) {
     push();
     push();
     int newest = take(cc__jobs_pop(&workers[OWNER]));
     mc_assert(newest != 0); /* one thief leaves the newest, two may leave nothing */
+    int other = take(cc__jobs_pop(&workers[OWNER]));
+    mc_assert(other <= 0);
+}
+static void push_both_pop_2(void) {
+    push_both();
+    int newest = take(cc__jobs_pop(&workers[OWNER]));
+    mc_assert(newest != 0); /* a thief finds both, or none */
     int other = take(cc__jobs_pop(&workers[OWNER]));
     mc_assert(other <= 0);
 }
@@ -106,14 +120,26 @@ static void too_many(void) {
     mc_assert(cc__jobs_pop(&workers[OWNER]) == &jobs[1]);
     mc_assert(cc__jobs_pop(&workers[OWNER]) == &others[CC__JOBS_SLOTS - 1]);
 }
+/* The same, in one push: the first half of six. */
+static void too_many_at_once(void) {
+    static struct cc__task others[CC__JOBS_SLOTS + 1];
+    struct cc__tasks batch = {0};
+    push();
+    for (size_t i = 0; i <= CC__JOBS_SLOTS; i++) cc__tasks_append(&batch, &others[i]);
+    cc__jobs_push_all(&workers[OWNER], batch);
+    mc_assert(spilled == 1 && cc__load_relaxed(&workers[OWNER].jobs.length) == CC__JOBS_SLOTS);
+    for (size_t i = CC__JOBS_SLOTS + 1; i-- > 1;) mc_assert(cc__jobs_pop(&workers[OWNER]) == &others[i]);
+}
 
 const struct mc_scenario mc_scenarios[] = {
     {"push 2, pop 2, a thief", setup, {push_2_pop_2, steal}, each_once},
+    {"push 2 at once, pop 2, two thieves", setup, {push_both_pop_2, steal, steal}, each_once, .alike = true},
     {"push 3, pop 1, a thief", setup, {push_3_pop_1, steal}, each_once},
     {"a slot used again, two thieves", setup, {push_pop_push, steal, steal}, each_once, .alike = true},
     {"push 2, pop 2, two thieves", setup, {push_2_pop_2, steal, steal}, each_once, .alike = true},
     {"push 2, pop the oldest, a thief", setup, {push_2_pop_oldest, steal}, each_once},
     {"push 2, pop the oldest, two thieves", setup, {push_2_pop_oldest, steal, steal}, each_once, .alike = true},
     {"too many", setup, {too_many}, NULL},
+    {"too many at once", setup, {too_many_at_once}, NULL},
     {0},
 };
