@@ -210,7 +210,8 @@ CC_END_DECLS
 /* NOLINTEND(bugprone-macro-parentheses) */
 
 /* cc_fork(record, fn, arguments...): arguments are copied. It never blocks and never fails; without memory to let
- * others run it, it is called at its join.
+ * others run it, it is called at its join. Whether it runs as a task of its own is not said: what it gets by
+ * cc_frame_alloc() is its own until it returns, and what the caller got is not touched (job.h).
  *   Call from  fiber or thread           Blocks: never
  *   Ordering   what the caller wrote before is seen by the function */
 #define cc_fork(record, ...) CC_PRIV_CAT(CC_PRIV_FORK_, CC_PRIV_SOME(__VA_ARGS__))(record, __VA_ARGS__)

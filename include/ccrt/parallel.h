@@ -13,8 +13,8 @@
  *
  * Grain: a body is called with at most so many indices at once. 0: chosen for the loop. A loop is split only as others
  * ask for a part of it. CC_STATIC: as many parts as there are workers, or indices if those are fewer, at once; they are
- * equal but for one index. Bodies may block; they run under the scopes that are in force at the loop. An empty or
- * reversed range calls no body. */
+ * equal but for one index. Bodies may block; they run under the scopes that are in force at the loop. What they get by
+ * cc_frame_alloc() is theirs until they return (job.h). An empty or reversed range calls no body. */
 #ifndef CCRT_PARALLEL_H
 #define CCRT_PARALLEL_H
 
