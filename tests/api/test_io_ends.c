@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 enum { MUCH = 1 << 20 };
 static char much[MUCH];
@@ -83,6 +84,10 @@ static int sends_file(int fd) {
 static int receives(int fd) {
     return (int)cc_recv_from(fd, much, 1, NULL, 0);
 }
+static char full_datagrams[128]; /* the address of one that takes no more */
+static int sends_to(int fd) {
+    return (int)cc_send_to(fd, much, 1, full_datagrams);
+}
 static int next_signal(int fd) {
     return cc_signal_next(fd);
 }
@@ -121,6 +126,20 @@ static void make_udp(int fd[2]) {
     fd[0] = cc_udp("127.0.0.1:0");
     fd[1] = -1;
 }
+/* A local one, whose receiver reads nothing. */
+static void make_full_datagrams(int fd[2]) {
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    int n = snprintf(at.sun_path + 1, sizeof at.sun_path - 1, "ccrt_test_ends_%d_%llu", (int)getpid(),
+                     (unsigned long long)test_random());
+    socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+    snprintf(full_datagrams, sizeof full_datagrams, "unix:@%s", at.sun_path + 1);
+    fd[0] = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    fd[1] = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    test_must(fd[0] >= 0 && fd[1] >= 0 && bind(fd[1], (struct sockaddr *)&at, len) == 0);
+    test_must(connect(fd[0], (struct sockaddr *)&at, len) == 0);
+    while (send(fd[0], much, 1, MSG_DONTWAIT) == 1) {
+    }
+}
 static void make_signals(int fd[2]) {
     fd[0] = cc_signals(SIGUSR1);
     fd[1] = -1;
@@ -151,6 +170,7 @@ static const struct kind {
     {"sendfile", sends_file, make_full},
     {"accept", cc_accept, make_listener},
     {"recv_from", receives, make_udp},
+    {"send_to", sends_to, make_full_datagrams},
     {"signal_next", next_signal, make_signals},
 };
 

@@ -11,6 +11,7 @@
 #include "sched/sched.h"
 
 #include <fcntl.h>
+#include <poll.h>
 
 /* ---- with a ring, or not at all ---- */
 
@@ -279,7 +280,43 @@ static void rings_are_closed(void **state) {
     assert_int_equal(descriptors(), before);
 }
 
-TEST_MAIN(cmocka_unit_test(calls_are_made), cmocka_unit_test(none_where_there_is_none),
-          cmocka_unit_test(a_cancelled_caller_comes_back_alone), cmocka_unit_test(nothing_is_lost_by_cancelling),
-          cmocka_unit_test(a_stuck_worker_keeps_none), cmocka_unit_test(more_than_there_is_room_for),
-          cmocka_unit_test(a_fork_does_no_harm), cmocka_unit_test(rings_are_closed))
+/* ---- many at a time ---- */
+
+/* More are over than are told at a time: the rest is told the next time. */
+static void so_many_a_turn(void **state) {
+    (void)state;
+    enum { TURN = CC__FILES_TURNS * CC__URING_OVER, ASKED = TURN + 44 };
+    static struct cc__files files;
+    static struct cc__files_call call[ASKED];
+    static char bytes[ASKED];
+    struct cc__claims woken = {0};
+    int fd = open("/dev/zero", O_RDONLY | O_CLOEXEC), over[3] = {0};
+    assert_int_equal(TURN, 256);
+    cc__files_init(&files);
+    if (cc__files_start(&files) != 0) skip();
+    for (int i = 0; i < ASKED; i++) {
+        bytes[i] = 1;
+        struct cc__file_call what = {.what = CC__FILE_READ, .fd = fd, .buf = &bytes[i], .n = 1};
+        assert_int_equal(cc__files_ask(&files, &call[i], &what), 0);
+    }
+    for (int i = 0; i < ASKED; i++) /* a device is read when it is asked for */
+        while (*(volatile char *)&bytes[i] != 0) sched_yield();
+    struct pollfd ready = {.fd = cc__uring_fd(cc__files_uring(&files)), .events = POLLIN};
+    for (int turn = 0; turn < 3; turn++) {
+        cc__files_reap(&files, &woken);
+        for (int i = 0; i < ASKED; i++) over[turn] += call[i].over;
+        assert_int_equal(poll(&ready, 1, 0), turn == 0 ? 1 : 0); /* somebody looks again */
+    }
+    assert_int_equal(over[0], TURN);
+    assert_int_equal(over[1], ASKED);
+    assert_false(cc__files_any_pending(&files));
+    for (int i = 0; i < ASKED; i++) assert_int_equal(call[i].result, 1);
+    cc__files_end(&files);
+    close(fd);
+}
+
+TEST_MAIN(cmocka_unit_test(so_many_a_turn), cmocka_unit_test(calls_are_made),
+          cmocka_unit_test(none_where_there_is_none), cmocka_unit_test(a_cancelled_caller_comes_back_alone),
+          cmocka_unit_test(nothing_is_lost_by_cancelling), cmocka_unit_test(a_stuck_worker_keeps_none),
+          cmocka_unit_test(more_than_there_is_room_for), cmocka_unit_test(a_fork_does_no_harm),
+          cmocka_unit_test(rings_are_closed))
