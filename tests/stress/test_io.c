@@ -15,6 +15,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <malloc.h>
+#include <netinet/in.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -369,20 +370,49 @@ CC_TASK(rests, (int, fd), (_Atomic int *, up)) {
     ssize_t k = cc_read(fd, &c, 1);
     return k == 0 || k == -EBADF ? 0 : -EIO; /* its other end was closed, or it was */
 }
-/* Both ends of each pair are waited for, so ten thousand connections need as many descriptors. */
+/* Connections that were accepted, of clients in a process of their own; at several addresses, so that no ports run
+ * short. */
+enum { IDLE = 10000, ADDRESSES = 4 };
+static struct {
+    int count, ls[ADDRESSES], fd[IDLE];
+    uint16_t port[ADDRESSES];
+    int stay[2]; /* a pipe: the clients go when the end that is written is closed */
+} idle;
+
+static void listen_for_idle_ones(void) {
+    char addr[64];
+    for (int i = 0; i < ADDRESSES; i++) {
+        snprintf(addr, sizeof addr, "127.0.0.%d:0", i + 1);
+        idle.ls[i] = cc_listen(addr);
+        test_must(idle.ls[i] >= 0 && cc_local_addr(idle.ls[i], addr, sizeof addr) == 0);
+        idle.port[i] = (uint16_t)strtoul(strrchr(addr, ':') + 1, NULL, 10);
+    }
+}
+/* By plain calls: it is a fork of a process that has had threads. */
+static void idle_clients(void *arg) {
+    char c;
+    (void)arg;
+    close(idle.stay[1]);
+    for (int i = 0; i < idle.count; i++) {
+        int fd = socket(AF_INET, SOCK_STREAM, 0);
+        struct sockaddr_in to = {.sin_family = AF_INET,
+                                 .sin_port = htons(idle.port[i % ADDRESSES]),
+                                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK + (uint32_t)(i % ADDRESSES))};
+        if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof to) != 0) _exit(1);
+    }
+    while (read(idle.stay[0], &c, 1) < 0) {
+    }
+}
 static void *idle_ones(void *arg) {
-    enum { PAIRS = 5000 };
-    static int fd[PAIRS][2];
     static _Atomic int up;
-    int n = 0, p[2];
+    int n = idle.count, p[2];
     cc__store_relaxed(&up, 0);
-    while (n < PAIRS && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd[n]) == 0) n++;
-    for (int i = 0; n < PAIRS && i < 20; i++, n--) /* some for others, if all are in use */
-        test_must(close(fd[n - 1][0]) == 0 && close(fd[n - 1][1]) == 0);
-    printf("%d idle connections\n", 2 * n);
     CC_NURSERY(all) {
-        for (int i = 0; i < 2 * n; i++) test_must(cc_spawn(all, rests, fd[i / 2][i % 2], &up) == 0);
-        while (cc__load_relaxed(&up) < 2 * n) test_must(cc_sleep_ms(1) == 0);
+        for (int i = 0; i < n; i++) {
+            CC_DEADLINE_MS(60000) idle.fd[i] = cc_accept(idle.ls[i % ADDRESSES]);
+            test_must(idle.fd[i] >= 0 && cc_spawn(all, rests, idle.fd[i], &up) == 0);
+        }
+        while (cc__load_relaxed(&up) < n) test_must(cc_sleep_ms(1) == 0);
         test_must(cc_pipe(p) == 0);
         for (int i = 0; i < 1000; i++) { /* among all of them, one that is used */
             char c;
@@ -392,16 +422,33 @@ static void *idle_ones(void *arg) {
             }
         }
         test_must(cc_close(p[0]) == 0 && cc_close(p[1]) == 0);
-        for (int i = 0; i < n; i++) test_must(cc_close(fd[i][1]) == 0); /* wakes who waits for it, and the other end */
+        for (int i = 0; i < n; i += 2) test_must(cc_close(idle.fd[i]) == 0);
+        test_must(close(idle.stay[1]) == 0); /* and the others' other ends */
         test_must(cc_nursery_wait(all) == 0);
     }
-    for (int i = 0; i < n; i++) test_must(cc_close(fd[i][0]) == 0);
+    for (int i = 1; i < n; i += 2) test_must(cc_close(idle.fd[i]) == 0);
     return arg;
 }
 static void many_idle_ones(void **state) {
     (void)state;
+    struct rlimit files;
+    int err, status;
+    idle.count = (int)test_rounds(IDLE);
     raise_limit();
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+    if (files.rlim_cur < (rlim_t)idle.count + 1000) {
+        print_message("%ld descriptors are too few for %d connections\n", (long)files.rlim_cur, idle.count);
+        skip();
+    }
+    print_message("%d idle connections\n", idle.count);
+    listen_for_idle_ones();
+    assert_int_equal(pipe2(idle.stay, O_CLOEXEC), 0);
+    pid_t pid = test_fork(idle_clients, NULL, &err);
     test_on_workers(2, idle_ones, NULL);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(close(err) | close(idle.stay[0]), 0);
+    for (int i = 0; i < ADDRESSES; i++) assert_int_equal(cc_close(idle.ls[i]), 0);
 }
 
 TEST_MAIN(cmocka_unit_test(a_server_at_rest_does_nothing), cmocka_unit_test(a_stuck_worker_keeps_nobody),
