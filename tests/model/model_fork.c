@@ -12,6 +12,11 @@
  * Sources: src/plat/futex.c src/fiber/ctx_x86_64.S
  * Wrap: cc__waitlist_lock cc__waitlist_unlock cc__waitlist_leave
  * Define: CC__FORK_PLACES=4
+ * Mutate: src/job/fork.c
+ * Survives: cc__forks_offer: fence_full -> *: it is for who goes to sleep (model_fork_idle.c)
+ * Survives: ask: fence_full -> *: who is not seen to search insists, or sleeps as in model_fork_idle.c
+ * Survives: cc__forks_want: fence_full -> *: the same
+ * Survives: map_places: store_release -> relaxed: places are there before the threads are
  * Break: src/job/fork.c: #define CC_PRIV_FORK_FENCE() cc__fence_full() => #define CC_PRIV_FORK_FENCE() ((void)0)
  * Break: src/job/fork.c: fence_of_thief(); => ;
  * Break: src/job/fork.c: if (head < split) split = head < tail ? tail : head; => ;
@@ -106,11 +111,14 @@ static void fork_it(int i) {
     r->fork.priv_what = &what;
     cc_priv_fork_call(&r->fork);
 }
-static void join_it(int i) {
+static void join_only(int i) {
     struct record *r = record[i];
     if (cc_priv_join_call(&r->fork)) child(&r->fork);
     mc_assert(r->out == 11 + i && ran[i] == 1);
-    free(r);
+}
+static void join_it(int i) {
+    join_only(i);
+    free(record[i]);
 }
 /* As a switch away and back. */
 static void leave(void) {
@@ -140,6 +148,17 @@ static void one_by_one(void) {
     fork_it(0);
     join_it(0);
     fork_it(1);
+    join_it(1);
+}
+/* The same memory is another record, as that of a frame is. */
+static void same_record(void) {
+    begin();
+    fork_it(0);
+    struct record *r = record[0];
+    join_only(0);
+    *r = (struct record){.in = 11, .fork.priv_what = &what};
+    record[1] = r;
+    cc_priv_fork_call(&r->fork);
     join_it(1);
 }
 static void older_first(void) {
@@ -287,10 +306,13 @@ const struct mc_scenario mc_scenarios[] = {
     SCENARIO("joined in an inner scope, a thief", joins_outer_inside, thief),
     SCENARIO("joined in an inner scope, a monitor", joins_outer_inside, monitor),
     SCENARIO("two forks, a monitor", two, monitor),
+    SCENARIO("a record used again, a thief", same_record, thief),
+    SCENARIO("a record used again, a monitor", same_record, monitor),
     SCENARIO("a full deque", five),
     SHARED("two forks, a thief", two, modest),
     ALIKE("one fork, two thieves, shared", setup_shared, false, one, modest, modest),
     SCENARIO("a place used again, a thief of two", one_by_one, thief_of_two),
+    SCENARIO("a record used again, a thief of two", same_record, thief_of_two),
     SCENARIO("two forks, a thief of two", two, thief_of_two),
     ALIKE("one fork, two thieves", setup, false, one, thief, thief),
     ALIKE("a full deque, a thief", setup, true, five, thief),
