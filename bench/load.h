@@ -14,6 +14,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
@@ -180,6 +181,11 @@ static inline void bench_load_idle_report(int connections) {
     waitpid(load_process.pid, &status, 0);
 }
 
+/* For programs that are measured in both rows: which one is meant. */
+static inline bool bench_idle(void) {
+    return getenv("BENCH_IDLE") != NULL;
+}
+
 /* Wait for the result, and report it. It comes twice: when all is warm, and at the end. */
 static inline void bench_load_report(int connections) {
     struct load_result r;
@@ -196,6 +202,16 @@ static inline void bench_load_report(int connections) {
     bench_report("cpu", cpu / r.measured, "ns");
     fflush(stdout);
     waitpid(load_process.pid, &status, 0);
+}
+
+static inline void bench_load_fork_any(int connections) {
+    bench_load_fork(connections, bench_idle() ? load_idle_main : load_main);
+}
+static inline void bench_load_report_any(int connections) {
+    if (bench_idle())
+        bench_load_idle_report(connections);
+    else
+        bench_load_report(connections);
 }
 
 #endif /* BENCH_LOAD_H */

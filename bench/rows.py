@@ -622,7 +622,7 @@ def echo(connections, epoll, libuv, many):
             Peer("go", "echo_go.go", **GO, goals={name: {2: 0.8}, "p99": {2: 0.5}} if many else {}, beside=LOAD),
         ),
         workers=(1, 2),
-        rounds=5,
+        rounds=11,
         env={"BENCH_CONNECTIONS": str(connections)},
     )
 
@@ -637,12 +637,16 @@ IDLE_CONNS = Row(
     metrics=("memory",),
     peers=(
         Peer("goal", constants={"memory": (9200, "bytes")}, goals={"memory": 1.0}),
+        Peer("epoll", "echo_epoll.c", kernel_version, ("gcc",), ("-lpthread",),
+             note="the limit: a bare loop on one thread, and the buffers"),
+        Peer("libuv", "echo_uv.c", **LIBUV, note="one thread; its handles, and the buffers"),
         Peer("go", "echo_go.go", **GO, beside=LOAD),
         Peer("tokio", "echo_tokio.rs", **TOKIO_NET, beside=LOAD, note="its tasks have no stacks"),
     ),
     workers=(2,),
     rounds=3,
     env={"BENCH_CONNECTIONS": "10000", "BENCH_IDLE": "1"},
+    remark="State Threads, as Debian builds it, lets a process have no more than 1,024 descriptors.",
 )
 
 FILES = Row(
@@ -652,6 +656,7 @@ FILES = Row(
     peers=(
         Peer("pthread", "files_pthread.c", **PTHREAD, goals={"files": 1.0}, note="2 threads"),
         Peer("go", "files_go.go", **GO),
+        Peer("tokio", "files_tokio.rs", **tokio("rt-multi-thread", "fs", "io-util"), note="tokio::fs, by threads"),
         Peer("pool", version=lambda: "ccrt", ours={"CC_IO": "pool"}, note="without io_uring"),
     ),
     workers=(2,),
