@@ -13,6 +13,8 @@
 #include <sys/socket.h>
 
 static _Atomic int failures, fails_with; /* so many calls fail, with that */
+static _Atomic int inside;               /* so many are being made, */
+static _Atomic bool slow;                /* where they take long enough to meet */
 
 int __real_accept4(int fd, struct sockaddr *addr, socklen_t *len, int flags);
 int __wrap_accept4(int fd, struct sockaddr *addr, socklen_t *len, int flags);
@@ -24,7 +26,12 @@ int __wrap_accept4(int fd, struct sockaddr *addr, socklen_t *len, int flags) {
         errno = cc__load_relaxed(&fails_with);
         return -1;
     }
-    return __real_accept4(fd, addr, len, flags);
+    if (!cc__load_relaxed(&slow)) return __real_accept4(fd, addr, len, flags);
+    test_must(cc__add_acq_rel(&inside, 1) == 0); /* else what one was told of, another may take */
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    int got = __real_accept4(fd, addr, len, flags);
+    cc__sub_acq_rel(&inside, 1);
+    return got;
 }
 
 /* A listener, by plain calls: it blocks. */
@@ -82,6 +89,7 @@ static void *several(void *arg) {
     int ls = listen_elsewhere(AF_INET);
     test_must(cc_local_addr(ls, addr, sizeof addr) == 0);
     cc__store_relaxed(&accepted, 0);
+    cc__store_relaxed(&slow, true);
     CC_NURSERY(n) {
         for (int i = 0; i < ACCEPT; i++) test_must(cc_spawn(n, accepts_on, ls) == 0);
         for (int i = 0; i < (int)test_rounds(CONNECT); i++) {
@@ -93,6 +101,7 @@ static void *several(void *arg) {
         test_must((fcntl(ls, F_GETFL) & O_NONBLOCK) == 0 && cc_close(ls) == 0);
         test_must(cc_nursery_wait(n) == 0);
     }
+    cc__store_relaxed(&slow, false);
     return arg;
 }
 static void of_listeners_made_elsewhere(void **state) {
