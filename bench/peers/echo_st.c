@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The echo rows by State Threads: a thread of its own kind a connection, all on one of the system's, by epoll. */
+/* The echo rows by State Threads: a thread of its own kind a connection, all on one of the system's; as it chooses. */
 #define _GNU_SOURCE
 #include "load.h"
 

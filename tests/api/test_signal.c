@@ -58,7 +58,8 @@ static void *overflows(void *arg) {
     }
     CC_DEADLINE_MS(5)
     while ((signo = cc_signal_next(a)) > 0) test_must(signo == SIGUSR1);
-    test_must(signo == -ETIMEDOUT && read > 10);
+    test_must(signo == -ETIMEDOUT);
+    if (cc_worker_self() == 0) test_must(read > 10); /* else another thread hears them, and several may be as one */
     send_self(SIGUSR2);
     test_must(cc_signal_next(a) == SIGUSR2 && cc_close(a) == 0 && cc_close(b) == 0);
     return arg;
