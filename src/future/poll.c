@@ -133,8 +133,7 @@ int cc_poll_join(cc_future *f, cc_task task, void **result) {
     }
     cc__wait_begin(&p->wait, cc__polled_task(p), CC__BY_ANY, task.priv_record, "join");
     int rc = cc__join_poll(task, &p->wait, result);
-    if (rc == 0) cc__run_completed();
-    if (rc != -EAGAIN) return rc;
+    if (rc != -EAGAIN) return rc; /* one that has ended was counted there */
     cc__polled_begins(p, CC__POLLS_LIST);
     p->leave = leave_joiners;
     if (!cc__polled_cancelled(p)) return -EAGAIN;
