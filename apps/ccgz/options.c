@@ -33,7 +33,7 @@ static const char usage[] =
     "  -n, --no-name              neither store nor restore name and time; default for -d\n"
     "  -N, --name                 store or restore name and time; default for compressing\n"
     "  -m, --no-time, -M, --time  the same for the time alone\n"
-    "  -p, --processes N          so many workers; default: the processors\n"
+    "  -p, --processes N          so many workers, at most one for each processor, which is the default\n"
     "  -b, --blocksize SIZE       bytes a worker compresses at a time, in KiB or with K, M; default 128K\n"
     "  -i, --independent          blocks do not refer to each other\n"
     "  -Y, --synchronous          have the output on disk before the input is removed\n"
@@ -219,7 +219,7 @@ static void settle(struct gz_options *o, const struct said *said) {
     size_t chunk = said->chunk != 0 ? said->chunk : CHUNK_BYTES;
     w->chunk = !w->engine->joins || chunk < w->block ? w->block : chunk / w->block * w->block;
     w->at_once = w->workers < processors() ? w->workers : processors(); /* more would only be in the way */
-    if (!compresses) w->workers = w->at_once;
+    w->workers = w->at_once;
     o->name = said->name < 0 ? compresses : said->name == 1;
     o->time = said->time < 0 ? compresses : said->time == 1;
 }
