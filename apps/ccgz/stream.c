@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PIECE = 256 * 1024, BUFFERS = 3, SOURCE = 128 * 1024 };
+enum { PIECE = 128 * 1024, BUFFERS = 3, SOURCE = 128 * 1024 };
 
 struct piece {
     uint8_t *data; /* NULL: a member is over */

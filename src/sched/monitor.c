@@ -44,6 +44,7 @@
 #include "../trace/log.h"
 
 #include <errno.h>
+#include <limits.h>
 
 enum {
     TICK_NS = 250000,     /* between two looks at what is stuck, and how long that takes */
@@ -65,6 +66,7 @@ static struct {
     struct cc__runtime *runtimes; /* guarded by lock */
     _Atomic bool started;         /* W: with the lock.  R: anyone, as a hint */
     cc__thread thread;
+    _Atomic uint32_t runs;   /* futex word: 1 when its thread has begun.  W: the monitor.  R: who ends a runtime */
     _Atomic uint32_t bell;   /* futex word: one more each time it rings.  W: any thread.  R: the monitor */
     _Atomic uint32_t asleep; /* 1: until the bell rings.  W: the monitor, who rouses it.  [MN3] */
 } monitor = {.lock = CC__LOCK_INIT};
@@ -286,6 +288,8 @@ static void *monitor_main(void *unused) {
     (void)unused;
     int64_t pause = TICK_NS, idle_since = CC__NEVER;
     cc__thread_set_name("ccrt-monitor");
+    cc__store_relaxed(&monitor.runs, 1);
+    cc__futex_wake(&monitor.runs, INT_MAX);
     for (;;) {
         uint32_t bell = cc__load_relaxed(&monitor.bell);
         int64_t now = cc__now_ns();
@@ -322,7 +326,10 @@ void cc__monitor_remove(struct cc__runtime *rt) {
     struct cc__runtime **at = &monitor.runtimes;
     while (*at != NULL && *at != rt) at = &(*at)->growth.next;
     if (*at != NULL) *at = rt->growth.next;
+    bool begins = cc__monitor_started();
     cc__lock_drop(&monitor.lock);
+    /* A process may end now, and LeakSanitizer finds what the C library has allocated for a thread that only begins. */
+    while (begins && cc__load_relaxed(&monitor.runs) == 0) cc__futex_wait(&monitor.runs, 0, CC__NO_DEADLINE);
 }
 
 bool cc__monitor_started(void) {
