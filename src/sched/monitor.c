@@ -326,10 +326,13 @@ void cc__monitor_remove(struct cc__runtime *rt) {
     struct cc__runtime **at = &monitor.runtimes;
     while (*at != NULL && *at != rt) at = &(*at)->growth.next;
     if (*at != NULL) *at = rt->growth.next;
-    bool begins = cc__monitor_started();
     cc__lock_drop(&monitor.lock);
-    /* A process may end now, and LeakSanitizer finds what the C library has allocated for a thread that only begins. */
-    while (begins && cc__load_relaxed(&monitor.runs) == 0) cc__futex_wait(&monitor.runs, 0, CC__NO_DEADLINE);
+    cc__monitor_await();
+}
+
+void cc__monitor_await(void) {
+    if (!cc__monitor_started()) return;
+    while (cc__load_relaxed(&monitor.runs) == 0) cc__futex_wait(&monitor.runs, 0, CC__NO_DEADLINE);
 }
 
 bool cc__monitor_started(void) {
