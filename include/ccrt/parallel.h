@@ -32,6 +32,13 @@ CC_BEGIN_DECLS
 CC_API int cc_priv_parallel_for(size_t lo, size_t hi, size_t grain, int (*body)(size_t lo, size_t hi, void *args),
                                 void *args);
 CC_API size_t cc_priv_reduce_parts(size_t lo, size_t hi, size_t grain);
+/* Whose a part of a loop is: so many workers from that one on; see src/job/loop.c. */
+typedef struct cc_priv_crew {
+    uint32_t priv_first, priv_count;
+} cc_priv_crew;
+CC_API cc_priv_crew cc_priv_crew_here(void);
+/* Whether the worker that runs here is of the upper half of *own, which becomes its half; *other: the other one. */
+CC_API int cc_priv_crew_is_upper(cc_priv_crew *own, cc_priv_crew *other);
 
 /* Sort n elements of size bytes, as qsort() does: in parallel, and equal ones stay in order.
  *   Returns    0; -ENOMEM, -EINVAL: nothing was changed
@@ -103,6 +110,7 @@ CC_END_DECLS
         cc_priv_fork cc_h;                                                                                             \
         R cc_value;                                                                                                    \
         size_t cc_lo, cc_hi, cc_parts;                                                                                 \
+        cc_priv_crew cc_crew;                                                                                          \
         R (*cc_combine)(R, R);                                                                                         \
         struct name##_cc_args *cc_args;                                                                                \
     };                                                                                                                 \
@@ -110,32 +118,35 @@ CC_END_DECLS
     CC_PRIV_UNUSED static void name##_cc_part_run(cc_priv_fork *cc_f);                                                 \
     CC_PRIV_UNUSED static const cc_priv_forkable name##_cc_forkable = {name##_cc_part_run,                             \
                                                                        {__FILE__, __LINE__, #name}};                   \
-    CC_PRIV_UNUSED static R name##_cc_reduce_part(size_t cc_lo, size_t cc_hi, size_t cc_parts, R (*cc_combine)(R, R),  \
-                                                  struct name##_cc_args *cc_a) {                                       \
+    CC_PRIV_UNUSED static R name##_cc_reduce_part(size_t cc_lo, size_t cc_hi, size_t cc_parts, cc_priv_crew cc_crew,   \
+                                                  R (*cc_combine)(R, R), struct name##_cc_args *cc_a) {                \
         if (cc_parts == 1) return name ARGS;                                                                           \
         size_t cc_half = cc_parts / 2, cc_more = (cc_hi - cc_lo) % cc_parts;                                           \
         size_t cc_mid = cc_lo + (cc_hi - cc_lo) / cc_parts * cc_half + (cc_more < cc_half ? cc_more : cc_half);        \
         struct name##_cc_part cc_r;                                                                                    \
-        cc_r.cc_lo = cc_mid;                                                                                           \
-        cc_r.cc_hi = cc_hi;                                                                                            \
-        cc_r.cc_parts = cc_parts - cc_half;                                                                            \
+        cc_r.cc_crew.priv_first = cc_r.cc_crew.priv_count = 0;                                                         \
+        int cc_upper = cc_crew.priv_count > 1 && cc_priv_crew_is_upper(&cc_crew, &cc_r.cc_crew);                       \
+        cc_r.cc_lo = cc_upper ? cc_lo : cc_mid;                                                                        \
+        cc_r.cc_hi = cc_upper ? cc_mid : cc_hi;                                                                        \
+        cc_r.cc_parts = cc_upper ? cc_half : cc_parts - cc_half;                                                       \
         cc_r.cc_combine = cc_combine;                                                                                  \
         cc_r.cc_args = cc_a;                                                                                           \
         cc_priv_fork_do(&cc_r.cc_h, &name##_cc_forkable);                                                              \
-        R cc_left = name##_cc_reduce_part(cc_lo, cc_mid, cc_half, cc_combine, cc_a);                                   \
+        R cc_own = name##_cc_reduce_part(cc_upper ? cc_mid : cc_lo, cc_upper ? cc_hi : cc_mid,                         \
+                                         cc_parts - cc_r.cc_parts, cc_crew, cc_combine, cc_a);                         \
         if (cc_priv_join_do(&cc_r.cc_h)) name##_cc_part_run(&cc_r.cc_h);                                               \
-        return cc_combine(cc_left, cc_r.cc_value);                                                                     \
+        return cc_upper ? cc_combine(cc_r.cc_value, cc_own) : cc_combine(cc_own, cc_r.cc_value);                       \
     }                                                                                                                  \
     static void name##_cc_part_run(cc_priv_fork *cc_f) {                                                               \
         struct name##_cc_part *cc_k = (struct name##_cc_part *)(void *)cc_f;                                           \
-        cc_k->cc_value =                                                                                               \
-            name##_cc_reduce_part(cc_k->cc_lo, cc_k->cc_hi, cc_k->cc_parts, cc_k->cc_combine, cc_k->cc_args);          \
+        cc_k->cc_value = name##_cc_reduce_part(cc_k->cc_lo, cc_k->cc_hi, cc_k->cc_parts, cc_k->cc_crew,                \
+                                               cc_k->cc_combine, cc_k->cc_args);                                       \
     }                                                                                                                  \
     CC_PRIV_UNUSED static inline R name##_cc_reduce GO {                                                               \
         struct name##_cc_args cc_s, *cc_v = &cc_s;                                                                     \
         SETS if (cc_lo >= cc_hi) return cc_first;                                                                      \
         return cc_combine(cc_first, name##_cc_reduce_part(cc_lo, cc_hi, cc_priv_reduce_parts(cc_lo, cc_hi, cc_grain),  \
-                                                          cc_combine, cc_v));                                          \
+                                                          cc_priv_crew_here(), cc_combine, cc_v));                     \
     }                                                                                                                  \
     static R name PARAMS
 

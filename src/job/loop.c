@@ -14,6 +14,12 @@
  *
  * What is split at once (CC_STATIC) is split by the numbers of its parts, which differ by one index at most.
  *
+ * Loops come in rows over the same data, and who begins them is not always the same worker: it goes on where the last
+ * part ended. So a range is somebody's: the lower half is for the lower half of the workers, and so on down to one. Who
+ * splits it forks the half that is not its own, whichever that is, and finds what it had the last time in its caches
+ * (a sum of 10 million numbers by two workers: 3.7 ms, and 5.0 if they change places each time). Thieves take what they
+ * find all the same.
+ *
  * Prev: job/frame.c  Next: job/sort.c */
 #include <ccrt/parallel.h>
 
@@ -46,7 +52,8 @@ struct loop {
 struct part {
     cc_priv_fork fork; /* first */
     struct loop *loop;
-    size_t lo, hi; /* indices; or numbers of parts, if it is split at once */
+    size_t lo, hi;     /* indices; or numbers of parts, if it is split at once */
+    cc_priv_crew crew; /* whose it is */
 };
 
 static void part_run(cc_priv_fork *f);
@@ -72,31 +79,51 @@ static bool is_taken(const struct part *p) {
     return p->fork.priv_at < cc__load_relaxed(&w->forks.tail) || p->fork.priv_at < w->forks.base;
 }
 
-static void run_range(struct loop *l, size_t lo, size_t hi) {
+int cc_priv_crew_is_upper(cc_priv_crew *own, cc_priv_crew *other) {
+    const struct cc__worker *w = cc__worker_current();
+    uint32_t here = w == NULL ? UINT32_MAX : (uint32_t)(w - w->runtime->workers), lower = (own->priv_count + 1) / 2;
+    cc_priv_crew low = {own->priv_first, lower}, high = {own->priv_first + lower, own->priv_count - lower};
+    bool is_upper = here - high.priv_first < high.priv_count;
+    *other = is_upper ? low : high;
+    *own = is_upper ? high : here - low.priv_first < lower ? low : (cc_priv_crew){0};
+    return is_upper;
+}
+
+/* All of it is the caller's, which is of the crew, or not. */
+static void run_range(struct loop *l, size_t lo, size_t hi, cc_priv_crew crew) {
     size_t grain = l->grain;
     while (hi - lo > grain) {
         size_t mid = lo + (hi - lo) / 2;
-        struct part upper = {.loop = l, .lo = mid, .hi = hi};
-        upper.fork.priv_what = &lazily;
-        cc_priv_fork_call(&upper.fork);
-        while (lo < mid) {
-            if (is_taken(&upper) && mid - lo > grain) { /* in this order: who wants it waits for a step at most */
-                run_range(l, lo, mid);
+        struct part other = {.loop = l, .lo = mid, .hi = hi};
+        size_t at = lo, end = mid;
+        bool is_upper = crew.priv_count > 1 && cc_priv_crew_is_upper(&crew, &other.crew);
+        if (is_upper) {
+            at = other.hi = mid;
+            other.lo = lo;
+            end = hi;
+        }
+        other.fork.priv_what = &lazily;
+        cc_priv_fork_call(&other.fork);
+        while (at < end) {
+            if (is_taken(&other) && end - at > grain) { /* in this order: who wants it waits for a step at most */
+                run_range(l, at, end, crew);
                 break;
             }
-            size_t n = mid - lo < grain ? mid - lo : grain;
-            step(l, lo, lo + n);
-            lo += n;
+            size_t n = end - at < grain ? end - at : grain;
+            step(l, at, at + n);
+            at += n;
         }
-        if (!cc_priv_join_call(&upper.fork)) return;
-        lo = mid;
+        if (!cc_priv_join_call(&other.fork)) return;
+        lo = other.lo;
+        hi = other.hi;
+        crew = other.crew;
     }
     if (lo < hi) step(l, lo, hi);
 }
 
 static void part_run(cc_priv_fork *f) {
     struct part *p = (struct part *)(void *)f;
-    run_range(p->loop, p->lo, p->hi);
+    run_range(p->loop, p->lo, p->hi, p->crew);
 }
 
 /* Where that part begins. */
@@ -104,17 +131,24 @@ static size_t part_at(const struct loop *l, size_t part) {
     return l->from + part * l->each + (part < l->longer ? part : l->longer);
 }
 
+/* Parts have the numbers of the workers they are for. */
 static void run_static(struct loop *l, size_t first, size_t end) {
     if (end - first == 1) {
         step(l, part_at(l, first), part_at(l, end));
         return;
     }
     size_t mid = first + (end - first + 1) / 2;
-    struct part upper = {.loop = l, .lo = mid, .hi = end};
-    upper.fork.priv_what = &at_once;
-    cc_priv_fork_call(&upper.fork);
-    run_static(l, first, mid);
-    if (cc_priv_join_call(&upper.fork)) run_static(l, mid, end);
+    struct part other = {.loop = l, .lo = mid, .hi = end};
+    cc_priv_crew crew = {(uint32_t)first, (uint32_t)(end - first)};
+    bool is_upper = cc_priv_crew_is_upper(&crew, &other.crew);
+    if (is_upper) {
+        other.lo = first;
+        other.hi = mid;
+    }
+    other.fork.priv_what = &at_once;
+    cc_priv_fork_call(&other.fork);
+    run_static(l, is_upper ? mid : first, is_upper ? end : mid);
+    if (cc_priv_join_call(&other.fork)) run_static(l, other.lo, other.hi);
 }
 
 static void part_run_static(cc_priv_fork *f) {
@@ -128,6 +162,11 @@ static size_t workers_here(void) {
     struct cc__runtime *rt = w != NULL ? w->runtime : NULL;
     if (rt == NULL && cc__runtime_default(&rt) != 0) return 1;
     return rt->base_count;
+}
+
+cc_priv_crew cc_priv_crew_here(void) {
+    const struct cc__worker *w = cc__worker_current();
+    return (cc_priv_crew){0, w == NULL ? 0 : w->runtime->base_count};
 }
 
 static size_t static_parts(size_t indices) {
@@ -194,7 +233,7 @@ int cc_priv_parallel_for(size_t lo, size_t hi, size_t grain, int (*body)(size_t 
         l.grain = (hi - lo) / parts + ((hi - lo) % parts != 0);
         lo = try_alone(&l, lo, hi);
     }
-    if (lo < hi) run_range(&l, lo, hi);
+    if (lo < hi) run_range(&l, lo, hi, cc_priv_crew_here());
     return cc__load_relaxed(&l.rc);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Goal: loops call their bodies once for each index, whatever the grain, the range and the number of workers; errors
- * and cancellation end them; reductions give the same value each time; sorts sort (lesson 44).
+ * and cancellation end them; reductions give the same value each time; each worker begins with the part that is its
+ * own; sorts sort (lesson 44).
  * Method: marks that are counted for ranges of all sizes, grains from 1 to more than the range, bodies that block;
  * sums of floating-point numbers, whose last bits tell the order of combination, on 1 to 16 workers; elements that
  * remember where they stood.
@@ -284,6 +285,61 @@ static void reductions_are_the_same_each_time(void **state) {
     reduce(NULL); /* and from a plain thread */
 }
 
+/* ---- whose part is whose ---- */
+
+static unsigned by[N];      /* worker that called the body for this index */
+static size_t first_of[64]; /* by worker: where its first part of a loop began, if it has begun one */
+static bool has_begun[64];
+
+static size_t note_whose(size_t lo, size_t hi) {
+    unsigned me = cc_worker_self();
+    if (me < TEST_COUNT_OF(has_begun) && !has_begun[me]) { /* else it was started in addition */
+        has_begun[me] = true;
+        first_of[me] = lo;
+    }
+    for (size_t i = lo; i < hi; i++) by[i] = me;
+    return hi - lo;
+}
+CC_RANGE(whose) {
+    (void)note_whose(lo, hi);
+}
+CC_REDUCE(size_t, whose_sum) {
+    return note_whose(lo, hi);
+}
+
+static void *begins_with_its_own(void *workers) {
+    unsigned n = (unsigned)(uintptr_t)workers, me = cc_worker_self(), upper = (n + 1) / 2 + 1;
+    size_t half = me >= upper ? N / 2 : 0;
+    test_must(cc_parallel_for(0, N, CC_STATIC, whose) == 0);
+    for (size_t i = (size_t)(me - 1) * (N / n) + N % n; i < me * (N / n); i++) test_must(by[i] == me);
+    memset(has_begun, 0, sizeof has_begun);
+    test_must(cc_parallel_for(0, N, 100, whose) == 0);
+    test_must(first_of[me] == half);
+    for (unsigned i = 0; i < 3; i++) { /* the same parts whoever asks for them: its value does not change either */
+        memset(has_begun, 0, sizeof has_begun);
+        test_must(cc_parallel_reduce(0, N, 0, (size_t)0, add_up, whose_sum) == N);
+        test_must(first_of[me] >= half && first_of[me] < half + N / 2);
+        float now = cc_parallel_reduce(0, N, 0, 0.0f, plus_rough, rough, value);
+        test_must(memcmp(&now, &rough_sum, sizeof now) == 0);
+    }
+    return NULL;
+}
+static void each_worker_begins_with_its_own_part(void **state) {
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT_OF(test_workers); i++) {
+        cc_runtime *rt = NULL;
+        unsigned n = test_workers[i];
+        assert_int_equal(cc_runtime_create(&rt, &(cc_runtime_attr){.workers = n}), 0);
+        for (unsigned w = 1; w <= n; w++) {
+            cc_task t;
+            const cc_task_attr attr = {.worker = w};
+            assert_int_equal(cc_runtime_spawn(rt, &t, &attr, begins_with_its_own, (void *)(uintptr_t)n), 0);
+            assert_int_equal(cc_task_join(t, NULL), 0);
+        }
+        cc_runtime_destroy(rt);
+    }
+}
+
 /* ---- sorting ---- */
 
 struct element {
@@ -365,5 +421,6 @@ static void elements_are_sorted_and_equal_ones_stay(void **state) {
 
 TEST_MAIN(cmocka_unit_test(each_index_once), cmocka_unit_test(the_first_do_not_speak_for_all),
           cmocka_unit_test(errors_and_cancellation_end_loops), cmocka_unit_test(reductions_are_the_same_each_time),
+          cmocka_unit_test(each_worker_begins_with_its_own_part),
           cmocka_unit_test(elements_are_sorted_and_equal_ones_stay), cmocka_unit_test(elements_of_any_size),
           cmocka_unit_test(the_last_indices_there_are))
