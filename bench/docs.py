@@ -109,7 +109,7 @@ def section(row, results):
     for workers in dict.fromkeys(r["workers"] for r in results):
         said = report.spread(row, [r for r in results if r["workers"] == workers])
         if said:
-            yield f"With {report.counted(workers)}, {said}."
+            yield from textwrap.wrap(f"With {report.counted(workers)}, {said}.", 120)
     yield ""
     if row.remark:
         yield from textwrap.wrap(row.remark, 120)

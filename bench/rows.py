@@ -481,8 +481,9 @@ FIB = Row(
     ),
     workers=(1, 2),
     remark="Lace, whose tasks cannot block, is not in Debian. Its version 1.4.2, built by hand with the same compiler "
-           "and flags (gcc 12.2, -O2) and run in turn with ours, the quickest of five fib(35) a run: ours takes 1.64 "
-           "times as long with 1 worker, 1.56 times with 2 (53.2 against 32.3 ms, 29.0 against 18.6; medians of 3).",
+           "(gcc 12.2, -O3; ours -O2) and run in turn with ours, the quickest of five fib(35) a run: ours takes 1.37 "
+           "times as long a fork with 1 worker, 1.29 times with 2 (3.68 against 2.68 ns, 1.81 against 1.40; medians "
+           "of 9).",
 )
 
 FIB_JOBS = Row(

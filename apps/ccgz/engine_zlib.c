@@ -7,22 +7,39 @@
 #include <stdlib.h>
 #include <zlib.h>
 
+/* A stream, and the level it was made with. */
+struct encoder {
+    z_stream z;
+    int level;
+};
+
 static void *encoder_create(int level) {
-    z_stream *z = calloc(1, sizeof *z);
-    if (z != NULL && deflateInit2(z, level, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) == Z_OK) return z;
-    free(z);
+    struct encoder *e = calloc(1, sizeof *e);
+    if (e != NULL && deflateInit2(&e->z, level, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) == Z_OK) {
+        e->level = level;
+        return e;
+    }
+    free(e);
     return NULL;
 }
 
 static void encoder_destroy(void *encoder) {
-    (void)deflateEnd(encoder);
+    (void)deflateEnd(&((struct encoder *)encoder)->z);
     free(encoder);
 }
 
+/* Begin anew. The default level is zlib's, but that it looks less for something better than a match of 5 bytes (zlib:
+ * of 8): a tenth of the time less, and the output 0.07 % longer. See decision 0020. Resetting forgets that. */
+static void encoder_reset(struct encoder *e) {
+    enum { DEFAULT = 6, GOOD = 5, LAZY = 16, NICE = 128, CHAIN = 128 };
+    (void)deflateReset(&e->z);
+    if (e->level == DEFAULT) (void)deflateTune(&e->z, GOOD, LAZY, NICE, CHAIN);
+}
+
 static size_t encode(void *encoder, const struct gz_input *in, bool last, uint8_t *out, size_t room) {
-    z_stream *z = encoder;
+    z_stream *z = &((struct encoder *)encoder)->z;
     bool whole = true;
-    (void)deflateReset(z);
+    encoder_reset(encoder);
     if (in->before.iov_len > 0) (void)deflateSetDictionary(z, in->before.iov_base, (uInt)in->before.iov_len);
     z->next_out = out;
     z->avail_out = (uInt)room;
