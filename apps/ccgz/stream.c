@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PIECE = 128 * 1024, BUFFERS = 3, SOURCE = 128 * 1024 };
+enum { PIECE = 256 * 1024, BUFFERS = 2, SOURCE = 128 * 1024 };
 
 struct piece {
     uint8_t *data; /* NULL: a member is over */
@@ -298,7 +298,8 @@ static bool not_gzip(struct work *w, const char *why) {
     return false;
 }
 
-static void inflate_all(struct work *w) {
+static void *inflater(void *arg) {
+    struct work *w = arg;
     struct gz_found *f = w->found;
     bool good = true;
     while (good) {
@@ -306,11 +307,11 @@ static void inflate_all(struct work *w) {
         int64_t size = gz_source_header(&w->source, w->header, &why);
         if (size == -EBADMSG) {
             (void)not_gzip(w, why);
-            return;
+            return NULL;
         }
         if (size < 0) {
             (void)read_failed(w, size);
-            return;
+            return NULL;
         }
         if (size == 0) {
             if (f->is_gzip && w->source.bytes == 0)
@@ -321,7 +322,7 @@ static void inflate_all(struct work *w) {
                 (void)read_garbage(w);
             else
                 (void)ended_early(w);
-            return;
+            return NULL;
         }
         if (!f->is_gzip) {
             f->is_gzip = true;
@@ -332,6 +333,7 @@ static void inflate_all(struct work *w) {
         gz_source_skip(&w->source, (size_t)size);
         good = inflate_member(w) && read_trailer(w);
     }
+    return NULL;
 }
 
 /* ---- all of it ---- */
@@ -358,23 +360,32 @@ static void release(struct work *w) {
     free(w->header);
 }
 
+/* The two work at the same time, if there are workers for both: each has its own. Who wakes the other goes on for long,
+ * and would otherwise keep it, since tasks that wake each other stay together. */
+static int run_both(struct work *w) {
+    const bool apart = w->job->way->workers > 1;
+    const cc_task_attr first = {.name = "inflater", .worker = apart ? 1 : 0};
+    const cc_task_attr second = {.name = "writer", .worker = apart ? 2 : 0};
+    cc_task inflating, writing;
+    int rc = cc_task_spawn(&writing, &second, writer, w);
+    if (rc != 0) return rc;
+    rc = cc_task_spawn(&inflating, &first, inflater, w);
+    if (rc == 0) (void)cc_task_join(inflating, NULL);
+    cc_chan_close(w->pieces);
+    (void)cc_task_join(writing, NULL);
+    return rc;
+}
+
 void gz_inflate_stream(struct gz_job *job, struct gz_found *found, uint64_t skip, uint32_t skip_crc) {
     struct work w = {.job = job, .found = found, .skip = skip, .skip_crc = skip_crc};
-    const cc_task_attr attr = {.name = "writer"};
-    cc_task t;
     memset(found, 0, sizeof *found);
     int rc = prepare(&w);
-    if (rc == 0) rc = cc_task_spawn(&t, &attr, writer, &w);
-    if (rc == 0) {
-        inflate_all(&w);
-        cc_chan_close(w.pieces);
-        (void)cc_task_join(t, NULL);
-        if (w.written < skip)
-            gz_fail(job, "corrupted data: at byte %llu there is less of it than before",
-                    (unsigned long long)gz_source_offset(&w.source));
-    } else {
+    if (rc == 0) rc = run_both(&w);
+    if (rc != 0)
         gz_fail(job, "%s", cc_strerror(rc));
-    }
+    else if (w.written < skip)
+        gz_fail(job, "corrupted data: at byte %llu there is less of it than before",
+                (unsigned long long)gz_source_offset(&w.source));
     release(&w);
 }
 
