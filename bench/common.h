@@ -42,6 +42,21 @@ static inline double bench_quickest_ns(void (*run)(long), long count, int times)
     return quickest;
 }
 
+/* The same: the median. For what runs in one of several ways, as chance has it: the quickest would be a matter of luck. */
+static inline double bench_median_ns(void (*run)(long), long count, int times) {
+    double sorted[64] = {0};
+    run(count / 10);
+    for (int i = 0; i < times && i < 64; i++) {
+        double start = bench_now_ns();
+        run(count);
+        double taken = bench_now_ns() - start;
+        int at = i;
+        for (; at > 0 && sorted[at - 1] > taken; at--) sorted[at] = sorted[at - 1];
+        sorted[at] = taken;
+    }
+    return sorted[times / 2 % 64];
+}
+
 /* One line of the protocol. */
 static inline void bench_report(const char *name, double value, const char *unit) {
     printf("%s %.6g %s\n", name, value, unit);

@@ -26,23 +26,29 @@ static inline void bench_inside(void *(*fn)(void *), void *arg) {
 }
 
 struct bench_timed {
+    double (*by)(void (*run)(long), long count, int times);
     void (*run)(long);
     long count;
     int times;
-    double quickest_ns;
+    double ns;
 };
 
 static inline void *bench_timed_task(void *arg) {
     struct bench_timed *timed = (struct bench_timed *)arg;
-    timed->quickest_ns = bench_quickest_ns(timed->run, timed->count, timed->times);
+    timed->ns = timed->by(timed->run, timed->count, timed->times);
     return NULL;
 }
 
-/* bench_quickest_ns() inside a task. */
+/* bench_quickest_ns() and bench_median_ns() inside a task. */
 static inline double bench_quickest_inside_ns(void (*run)(long), long count, int times) {
-    struct bench_timed timed = {.run = run, .count = count, .times = times};
+    struct bench_timed timed = {.by = bench_quickest_ns, .run = run, .count = count, .times = times};
     bench_inside(bench_timed_task, &timed);
-    return timed.quickest_ns;
+    return timed.ns;
+}
+static inline double bench_median_inside_ns(void (*run)(long), long count, int times) {
+    struct bench_timed timed = {.by = bench_median_ns, .run = run, .count = count, .times = times};
+    bench_inside(bench_timed_task, &timed);
+    return timed.ns;
 }
 
 #endif /* BENCH_INSIDE_H */

@@ -6,6 +6,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"sort"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -48,18 +49,27 @@ var kept uint64
 
 func sink(x uint64) { atomic.StoreUint64(&kept, x) }
 
-// Warm up, then do run(count) so many times: how long the quickest took.
-func quickestNs(run func(int), count, times int) float64 {
+// Warm up, then do run(count) so many times: how long each took, from the quickest on.
+func sortedNs(run func(int), count, times int) []float64 {
 	run(count / 10)
-	quickest := 0.0
+	var taken []float64
 	for i := 0; i < times; i++ {
 		start := time.Now()
 		run(count)
-		if taken := float64(time.Since(start).Nanoseconds()); i == 0 || taken < quickest {
-			quickest = taken
-		}
+		taken = append(taken, float64(time.Since(start).Nanoseconds()))
 	}
-	return quickest
+	sort.Float64s(taken)
+	return taken
+}
+
+// How long the quickest took.
+func quickestNs(run func(int), count, times int) float64 {
+	return sortedNs(run, count, times)[0]
+}
+
+// The median, for what runs in one of several ways, as chance has it.
+func medianNs(run func(int), count, times int) float64 {
+	return sortedNs(run, count, times)[times/2]
 }
 
 // End the program: the runner shows the message and calls the run failed.

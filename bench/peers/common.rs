@@ -23,22 +23,41 @@ where
     runtime.block_on(runtime.spawn(future)).unwrap()
 }
 
-/// Warm up, then do run(count) so many times on a worker: how long the quickest took, in ns.
-pub fn quickest_ns<F, R>(run: F, count: usize, times: u32) -> f64
+/// Warm up, then do run(count) so many times on a worker: how long each took, in ns, from the quickest on.
+fn sorted_ns<F, R>(run: F, count: usize, times: u32) -> Vec<f64>
 where
     F: Fn(usize) -> R + Send + 'static,
     R: Future<Output = ()> + Send,
 {
     inside(&runtime(), async move {
         run(count / 10).await;
-        let mut quickest = f64::INFINITY;
+        let mut taken = Vec::new();
         for _ in 0..times {
             let start = Instant::now();
             run(count).await;
-            quickest = quickest.min(start.elapsed().as_nanos() as f64);
+            taken.push(start.elapsed().as_nanos() as f64);
         }
-        quickest
+        taken.sort_by(f64::total_cmp);
+        taken
     })
+}
+
+/// How long the quickest took.
+pub fn quickest_ns<F, R>(run: F, count: usize, times: u32) -> f64
+where
+    F: Fn(usize) -> R + Send + 'static,
+    R: Future<Output = ()> + Send,
+{
+    sorted_ns(run, count, times)[0]
+}
+
+/// The median, for what runs in one of several ways, as chance has it.
+pub fn median_ns<F, R>(run: F, count: usize, times: u32) -> f64
+where
+    F: Fn(usize) -> R + Send + 'static,
+    R: Future<Output = ()> + Send,
+{
+    sorted_ns(run, count, times)[times as usize / 2]
 }
 
 /// A field of /proc/self/status that is given in kB, in bytes.
