@@ -42,7 +42,7 @@ static inline double bench_quickest_ns(void (*run)(long), long count, int times)
     return quickest;
 }
 
-/* The same: the median. For what runs in one of several ways, as chance has it: the quickest would be a matter of luck. */
+/* The same: the median. For what runs in one of several ways, as chance has it: the quickest would be luck. */
 static inline double bench_median_ns(void (*run)(long), long count, int times) {
     double sorted[64] = {0};
     run(count / 10);
