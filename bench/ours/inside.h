@@ -39,14 +39,14 @@ static inline void *bench_timed_task(void *arg) {
     return NULL;
 }
 
-/* bench_quickest_ns() and bench_median_ns() inside a task. */
+/* bench_quickest_ns() and bench_quartile_ns() inside a task. */
 static inline double bench_quickest_inside_ns(void (*run)(long), long count, int times) {
     struct bench_timed timed = {.by = bench_quickest_ns, .run = run, .count = count, .times = times};
     bench_inside(bench_timed_task, &timed);
     return timed.ns;
 }
-static inline double bench_median_inside_ns(void (*run)(long), long count, int times) {
-    struct bench_timed timed = {.by = bench_median_ns, .run = run, .count = count, .times = times};
+static inline double bench_quartile_inside_ns(void (*run)(long), long count, int times) {
+    struct bench_timed timed = {.by = bench_quartile_ns, .run = run, .count = count, .times = times};
     bench_inside(bench_timed_task, &timed);
     return timed.ns;
 }

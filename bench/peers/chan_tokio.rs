@@ -6,7 +6,7 @@ mod common;
 
 use tokio::sync::mpsc;
 
-const TIMES: u32 = 15;
+const TIMES: u32 = 31;
 const MESSAGES: usize = 400_000;
 
 async fn run(messages: usize, capacity: usize) {
@@ -30,7 +30,7 @@ async fn run(messages: usize, capacity: usize) {
 
 fn main() {
     for capacity in [128, 1024] {
-        let taken = common::median_ns(move |n| run(n, capacity), MESSAGES, TIMES);
+        let taken = common::quartile_ns(move |n| run(n, capacity), MESSAGES, TIMES);
         println!("1x1_{capacity} {:.4} ns", taken / MESSAGES as f64);
     }
 }
