@@ -61,6 +61,7 @@ int cc_run_main(int (*fn)(int argc, char **argv), int argc, char **argv) {
         fprintf(stderr, "ccrt: the program could not start: %s\n", cc_strerror(rc));
         return CANNOT_START;
     }
-    cc__monitor_await();
+    struct cc__runtime *rt = NULL;
+    if (cc__runtime_default(&rt) == 0) cc__monitor_settle(rt);
     return (int)(intptr_t)result;
 }
