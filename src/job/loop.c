@@ -81,7 +81,7 @@ static bool is_taken(const struct part *p) {
 
 int cc_priv_crew_is_upper(cc_priv_crew *own, cc_priv_crew *other) {
     const struct cc__worker *w = cc__worker_current();
-    uint32_t here = w == NULL ? UINT32_MAX : (uint32_t)(w - w->runtime->workers), lower = (own->priv_count + 1) / 2;
+    uint32_t here = w == NULL ? UINT32_MAX : w->id, lower = (own->priv_count + 1) / 2;
     cc_priv_crew low = {own->priv_first, lower}, high = {own->priv_first + lower, own->priv_count - lower};
     bool is_upper = here - high.priv_first < high.priv_count;
     *other = is_upper ? low : high;
