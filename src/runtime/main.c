@@ -61,7 +61,6 @@ int cc_run_main(int (*fn)(int argc, char **argv), int argc, char **argv) {
         fprintf(stderr, "ccrt: the program could not start: %s\n", cc_strerror(rc));
         return CANNOT_START;
     }
-    struct cc__runtime *rt = NULL;
-    if (cc__runtime_default(&rt) == 0) cc__monitor_settle(rt);
+    cc__monitor_await();
     return (int)(intptr_t)result;
 }

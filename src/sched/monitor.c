@@ -327,18 +327,12 @@ void cc__monitor_remove(struct cc__runtime *rt) {
     while (*at != NULL && *at != rt) at = &(*at)->growth.next;
     if (*at != NULL) *at = rt->growth.next;
     cc__lock_drop(&monitor.lock);
-    if (!cc__monitor_started()) return;
-    while (cc__load_relaxed(&monitor.runs) == 0) cc__futex_wait(&monitor.runs, 0, CC__NO_DEADLINE);
+    cc__monitor_await();
 }
 
-void cc__monitor_settle(struct cc__runtime *rt) {
-    cc__monitor_remove(rt);
-    for (unsigned i = rt->base_count; i < cc__worker_count(rt); i++) {
-        struct cc__worker *w = &rt->workers[i];
-        /* No order is needed but that of a single word: it has begun, or has ended since. */
-        while (cc__load_relaxed(&w->place) == CC__PLACE_RUNNING && cc__load_relaxed(&w->started) == 0)
-            cc__futex_wait(&w->started, 0, CC__NO_DEADLINE);
-    }
+void cc__monitor_await(void) {
+    if (!cc__monitor_started()) return;
+    while (cc__load_relaxed(&monitor.runs) == 0) cc__futex_wait(&monitor.runs, 0, CC__NO_DEADLINE);
 }
 
 bool cc__monitor_started(void) {

@@ -429,10 +429,10 @@ void cc__grow_retired(struct cc__worker *w); /* its last act */
 /* monitor.c */
 void cc__monitor_add(struct cc__runtime *rt);    /* watch it, as soon as there is a monitor */
 void cc__monitor_remove(struct cc__runtime *rt); /* nobody watches it, or starts workers for it, once this returns */
-/* The same; and the threads that were started, the monitor's and those of workers, have begun: the process may end now,
- * and LeakSanitizer would report what the C library has allocated for a thread that only begins. */
-void cc__monitor_settle(struct cc__runtime *rt);
-void cc__monitor_start(void); /* the thread, if there is none; without memory there is none */
+/* If its thread was started, wait until it has begun: the process may end now, and LeakSanitizer would report what the
+ * C library has allocated for a thread that only begins. */
+void cc__monitor_await(void);
+void cc__monitor_start(void);                    /* the thread, if there is none; without memory there is none */
 bool cc__monitor_started(void);
 void cc__monitor_ring(void);  /* look at once */
 void cc__monitor_rouse(void); /* a worker has left its sleep: watch on */
