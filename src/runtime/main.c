@@ -54,13 +54,16 @@ int cc_run_main(int (*fn)(int argc, char **argv), int argc, char **argv) {
                          .stack_bytes = limit == 0 || limit > CC__STACK_BYTES_MAX ? STACK_DEFAULT : limit};
     cc_task t = {0};
     void *result = NULL;
-    (void)cc_dump_on_signal(SIGQUIT);                     /* where it does not work, the program can do without */
-    int rc = (cc_task_spawn)(&t, &attr, program_run, &p); /* the function: the place here says nothing */
+    struct cc__runtime *rt = NULL;
+    (void)cc_dump_on_signal(SIGQUIT); /* where it does not work, the program can do without */
+    int rc = cc__runtime_default(&rt);
+    if (rc == 0) cc__monitor_unsettle(rt);                         /* it may be the second program of the process */
+    if (rc == 0) rc = (cc_task_spawn)(&t, &attr, program_run, &p); /* the function: the place here says nothing */
     if (rc == 0) rc = cc_task_join(t, &result);
     if (rc != 0) {
         fprintf(stderr, "ccrt: the program could not start: %s\n", cc_strerror(rc));
         return CANNOT_START;
     }
-    cc__monitor_await();
+    cc__monitor_settle(rt);
     return (int)(intptr_t)result;
 }

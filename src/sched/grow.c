@@ -69,7 +69,7 @@ static struct cc__worker *find_place(struct cc__runtime *rt) {
 }
 
 static struct cc__worker *start_one(struct cc__runtime *rt, bool express, const char *why) {
-    struct cc__worker *w = find_place(rt);
+    struct cc__worker *w = cc__load_relaxed(&rt->growth.settled) != 0 ? NULL : find_place(rt);
     if (w == NULL) return NULL;
     w->temporary = true;
     w->express = express;
@@ -178,7 +178,5 @@ void cc__grow_retired(struct cc__worker *w) {
     cc__sub_relaxed(&w->runtime->growth.running, 1);
     if (CC__TRACING(CC__TRACE_WORKERS | CC__LOG_MONITOR))
         cc__event_retire(w, w->retiring ? "too many run" : "it was idle for long");
-    /* [MN1] release: the place is whole; its next worker may begin when this thread was joined. */
-    cc__store_release(&w->place, CC__PLACE_ENDED);
-    cc__monitor_ring(); /* which waits for the thread */
+    cc__monitor_part(w);
 }

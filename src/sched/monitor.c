@@ -321,18 +321,53 @@ void cc__monitor_add(struct cc__runtime *rt) {
     cc__monitor_ring();
 }
 
+/* If the thread was started, until it has begun. */
+static void await_thread(void) {
+    if (!cc__monitor_started()) return;
+    while (cc__load_relaxed(&monitor.runs) == 0) cc__futex_wait(&monitor.runs, 0, CC__NO_DEADLINE);
+}
+
 void cc__monitor_remove(struct cc__runtime *rt) {
     cc__lock_take(&monitor.lock);
     struct cc__runtime **at = &monitor.runtimes;
     while (*at != NULL && *at != rt) at = &(*at)->growth.next;
     if (*at != NULL) *at = rt->growth.next;
     cc__lock_drop(&monitor.lock);
-    cc__monitor_await();
+    await_thread();
 }
 
-void cc__monitor_await(void) {
-    if (!cc__monitor_started()) return;
-    while (cc__load_relaxed(&monitor.runs) == 0) cc__futex_wait(&monitor.runs, 0, CC__NO_DEADLINE);
+void cc__monitor_part(struct cc__worker *w) {
+    _Atomic uint32_t *settled = &w->runtime->growth.settled;
+    cc__lock_take(&monitor.lock);
+    while (cc__load_relaxed(settled) != 0) {
+        cc__lock_drop(&monitor.lock);
+        cc__futex_wait(settled, 1, CC__NO_DEADLINE);
+        cc__lock_take(&monitor.lock);
+    }
+    /* [MN1] release: the place is whole; its next worker may begin when this thread was joined. */
+    cc__store_release(&w->place, CC__PLACE_ENDED);
+    cc__lock_drop(&monitor.lock);
+    cc__monitor_ring(); /* it waits for the thread */
+}
+
+void cc__monitor_settle(struct cc__runtime *rt) {
+    await_thread();
+    cc__lock_take(&monitor.lock);
+    cc__store_relaxed(&rt->growth.settled, 1);
+    for (unsigned i = rt->base_count; i < cc__worker_count(rt); i++) {
+        struct cc__worker *w = &rt->workers[i];
+        cc__grow_clear(w);
+        if (cc__load_relaxed(&w->place) == CC__PLACE_FREE) continue;
+        while (cc__load_relaxed(&w->started) == 0) cc__futex_wait(&w->started, 0, CC__NO_DEADLINE);
+    }
+    cc__lock_drop(&monitor.lock);
+}
+
+void cc__monitor_unsettle(struct cc__runtime *rt) {
+    cc__lock_take(&monitor.lock);
+    cc__store_relaxed(&rt->growth.settled, 0);
+    cc__lock_drop(&monitor.lock);
+    cc__futex_wake(&rt->growth.settled, INT_MAX);
 }
 
 bool cc__monitor_started(void) {

@@ -238,6 +238,7 @@ struct cc__growth {
     _Atomic unsigned
         express; /* 1 + the place of the one that takes what was begun; 0: there is none.  W: the monitor, itself */
     _Atomic int surplus;      /* temporary ones too many.  W: the monitor, who goes */
+    _Atomic uint32_t settled; /* futex word: 1: the program ends, none comes or goes.  W: with the monitor's lock */
     _Atomic uint64_t started; /* temporary ones ever.  W: the monitor.  R: anyone */
     _Atomic uint64_t stuck;   /* times one was found stuck.  W: the monitor.  R: anyone */
 };
@@ -429,10 +430,12 @@ void cc__grow_retired(struct cc__worker *w); /* its last act */
 /* monitor.c */
 void cc__monitor_add(struct cc__runtime *rt);    /* watch it, as soon as there is a monitor */
 void cc__monitor_remove(struct cc__runtime *rt); /* nobody watches it, or starts workers for it, once this returns */
-/* If its thread was started, wait until it has begun: the process may end now, and LeakSanitizer would report what the
- * C library has allocated for a thread that only begins. */
-void cc__monitor_await(void);
 void cc__monitor_start(void);                    /* the thread, if there is none; without memory there is none */
+void cc__monitor_part(struct cc__worker *w);     /* the place of a temporary one that ends is free: its last act */
+/* The program ends: threads that were started have begun, those that ended are joined, and it stays so. Sanitizers
+ * report what the C library has allocated for a thread that only begins, and a thread that nobody has joined. */
+void cc__monitor_settle(struct cc__runtime *rt);
+void cc__monitor_unsettle(struct cc__runtime *rt); /* it goes on after all */
 bool cc__monitor_started(void);
 void cc__monitor_ring(void);  /* look at once */
 void cc__monitor_rouse(void); /* a worker has left its sleep: watch on */

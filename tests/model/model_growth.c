@@ -2,7 +2,8 @@
 /* Goal: the monitor starts workers (src/sched/monitor.c, src/sched/grow.c) while the runtime is shut down
  * (src/runtime/shutdown.c): a worker that was started is joined once and before the memory goes, none is started after
  * that, no place has two at a time, and in the end the counts are right; who sees a new place sees it set up [MN2];
- * what was spawned in a new place is waited for [SD1].
+ * what was spawned in a new place is waited for [SD1]. And while the program ends (cc__monitor_settle) no thread begins
+ * or ends, and those that had ended are joined.
  * Method: the real monitor, which ends after one look or two, and real workers in the places that it finds
  * (src/sched/worker.c, src/sched/idle.c). The worker that was always there is played: it says that it blocks, and a
  * task waits, so that another is started, or the express where no other is allowed. The runtime is allocated, and freed
@@ -14,7 +15,6 @@
  * Mutate slowly: src/sched/grow.c
  * Survives: cc__grow_clear: load_acquire -> relaxed: the thread is joined before anybody else has its place
  * Survives: find_place: load_acquire -> relaxed: the same
- * Survives: cc__grow_retired: store_release -> relaxed: the same
  * Survives: cc__grow_wake_express: store_release -> relaxed: who is woken looks again; the word says nothing else
  * Survives: cc__grow_find_begun: load_acquire -> relaxed: nothing is read because of `stopping`
  * Weaken: src/sched/grow.c: find_place: store_release -> relaxed
@@ -27,6 +27,10 @@
  * Break: src/runtime/shutdown.c: cc__grow_wake_express(rt); => ;
  * Break: src/runtime/shutdown.c: cc__idle_wake_all(rt); => ;
  * Break: src/runtime/shutdown.c:   count = cc__worker_count(rt); => ;
+ * Break: src/sched/monitor.c: cc__store_relaxed(&rt->growth.settled, 1); => ;
+ * Break: src/sched/monitor.c: while (cc__load_relaxed(settled) != 0) { => while (false) {
+ * Break: src/sched/monitor.c: while (cc__load_relaxed(&w->started) == 0) cc__futex_wait( => if (false) cc__futex_wait(
+ * Break: src/sched/grow.c: = cc__load_relaxed(&rt->growth.settled) != 0 ? NULL : => =
  * Break: src/sched/grow.c: == CC__PLACE_RUNNING) continue; => == CC__PLACE_FREE) continue;
  * Break: src/sched/grow.c: cc__thread_join(&w->thread); => ;
  * Break: src/sched/grow.c: cc__store_relaxed(&w->place, CC__PLACE_RUNNING); => ;
@@ -57,9 +61,10 @@ _Thread_local struct cc__worker *cc__current_worker; /* as in src/fiber/current.
 struct cc__env cc__env;
 
 static struct cc_runtime *whole;
-static _Atomic int fresh;    /* tasks in the global queue.  W: who takes one.  R: all */
-static int looks;            /* of the monitor, before it ends */
-static bool gone;            /* the runtime.  W: shutdown */
+static _Atomic int fresh; /* tasks in the global queue.  W: who takes one.  R: all */
+static int looks;         /* of the monitor, before it ends */
+static bool settled; /* plain: who starts or ends meanwhile is a data race, or is caught.  W: who ends the program */
+static bool gone;    /* the runtime.  W: shutdown */
 static int in_place[PLACES]; /* how many workers; plain: two at a time are a data race */
 static int started, joined;  /* threads; the second is the shutdown's and the monitor's, one after the other */
 static struct mc_sem moved;  /* a task, to the first worker */
@@ -81,7 +86,7 @@ int64_t cc__now_ns(void) {
     return 1;
 }
 int cc__thread_start(cc__thread *out, void *(*fn)(void *), void *arg) {
-    mc_assert(!gone);
+    mc_assert(!gone && (arg == NULL || !settled));
     if (arg != NULL) started++;
     return -pthread_create(&out->handle, NULL, fn, arg);
 }
@@ -91,6 +96,9 @@ void cc__thread_join(cc__thread *t) {
     (void)pthread_join(t->handle, NULL);
     t->handle = 0; /* again is an error */
     joined++;
+}
+void cc__thread_ends(void) {
+    mc_assert(!settled);
 }
 void cc__thread_set_name(const char *name) {
     if (name[5] == 'm') is_monitor = true; /* ccrt-monitor */
@@ -213,7 +221,6 @@ NOTHING(cc__ready_taken, struct cc__worker *w, struct cc__task *t)
 NOTHING(cc__ready_all_taken, struct cc__worker *w, struct cc__tasks taken)
 NOTHING(cc__stack_cache_shrink, struct cc__stack_cache *cache, unsigned keep)
 NOTHING(cc__task_cache_drain, struct cc__task_cache *cache)
-NOTHING(cc__thread_ends, void)
 NOTHING(cc__thread_yield, void)
 NOTHING(cc__deadlock_end, void)
 NOTHING(cc__stall_report, struct cc__worker *w, const char *kind, bool asleep)
@@ -238,6 +245,23 @@ static void ends_it(void) {
 static void watched_and_ended(void) {
     cc__monitor_add(core());
     cc__monitor_start();
+    ends_it();
+}
+
+/* The program ends; and goes on after all. */
+static void watched_and_settled(void) {
+    cc__monitor_add(core());
+    cc__monitor_start();
+    cc__monitor_settle(core());
+    settled = true;
+    for (unsigned i = 1; i < PLACES; i++) {
+        const struct cc__worker *w = &core()->workers[i];
+        int place = cc__load_relaxed(&w->place);
+        mc_assert(place == CC__PLACE_FREE ? w->thread.handle == 0 : cc__load_relaxed(&w->started) == 1);
+        mc_assert(place != CC__PLACE_ENDED);
+    }
+    settled = false;
+    cc__monitor_unsettle(core());
     ends_it();
 }
 
@@ -331,6 +355,7 @@ static void it_has_gone(void) {
 const struct mc_scenario mc_scenarios[] = {
     {"two looks, workers that end at once", short_lives, {watched_and_ended}, EXHAUSTED("0 1 2")},
     {"two looks, only the first finds tasks", cleared, {watched_and_ended}, EXHAUSTED("0 1")},
+    {"the program ends", short_life, {watched_and_settled}, EXHAUSTED("0 1")},
     {"somebody looks around", short_life, {watched_and_ended_after_a_look, looks_around}, EXHAUSTED("0 1")},
     {"the express does not tire", tireless_express, {watched_and_ended}, EXHAUSTED("0 1")},
     {"the express", express, {watched_and_ended}, EXHAUSTED("0 1")},

@@ -30,7 +30,6 @@
  * Survives: find_place: * -> relaxed: not run here
  * Survives: cc__grow_wake_express: store_release -> relaxed: not run here
  * Survives: cc__grow_find_begun: * -> *: not run here
- * Survives: cc__grow_retired: store_release -> relaxed: not run here
  */
 #include "fiber/stack.h"
 #include "plat/clock.h"
@@ -121,6 +120,7 @@ NOTHING(cc__run_drop_fibers, struct cc__worker *w)
 NOTHING(cc__stack_cache_shrink, struct cc__stack_cache *cache, unsigned keep)
 NOTHING(cc__task_cache_drain, struct cc__task_cache *cache)
 NOTHING(cc__monitor_ring, void)
+NOTHING(cc__monitor_part, struct cc__worker *w)
 NOTHING(cc__monitor_rouse, void)
 #pragma GCC diagnostic pop
 

@@ -14,6 +14,7 @@
  * Wrap: cc__futex_wait
  * Mutate slowly: src/sched/monitor.c
  * Survives: survey_worker: load_acquire -> relaxed: a thread that has ended is joined before its place is touched
+ * Survives: cc__monitor_part: store_release -> relaxed: the same; model_growth.c runs it
  * Weaken: src/sched/monitor.c: watch: load_acquire -> relaxed
  * Weaken: src/sched/monitor.c: survey: fence_full -> acq_rel
  * Weaken: src/sched/monitor.c: sleep_deeply: fence_full -> acq_rel
