@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/single_threaded.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -36,6 +37,11 @@ int cc__bell_out_of_the_way(int fd) {
     if (high < 0) return fd; /* there are not so many, or they are taken: it stays */
     close(fd);
     return high;
+}
+
+void cc__bell_make_room(void) {
+    int bell = __libc_single_threaded ? cc__bell_open() : -1;
+    if (bell >= 0) close(bell);
 }
 
 int cc__epoll_create(void) {

@@ -44,6 +44,10 @@ int cc__epoll_watch_bell(int set, int bell, uint64_t data);
  * ours. Or as it was, if there are not so many. */
 int cc__bell_out_of_the_way(int fd);
 
+/* Before there are threads: have the kernel make its table of descriptors as large as those take. Once a process has
+ * several threads it waits for all processors then, for milliseconds, the first one that opens a file too many. */
+void cc__bell_make_room(void);
+
 /* What of these events of poll() a descriptor has now, or within so many milliseconds.
  *   Returns    revents, or a negative errno */
 int cc__poll_one(int fd, int events, int ms);

@@ -11,6 +11,7 @@
 #include "../plat/barrier.h"
 #include "../plat/clock.h"
 #include "../plat/futex.h"
+#include "../plat/poll.h"
 #include "../plat/vm.h"
 #include "../trace/trace.h"
 
@@ -157,6 +158,7 @@ int cc_runtime_create(cc_runtime **out, const cc_runtime_attr *attr) {
     if (rc != 0) return rc;
     cc__thread_at_fork(in_child);
     cc__barrier_prepare(); /* before there are threads */
+    cc__bell_make_room();
     cc_runtime *rt = aligned_zeroed(sizeof *rt);
     if (rt == NULL) {
         cc__placement_end(o.placement);
