@@ -17,6 +17,8 @@
 
 enum { QUEUE_MAX = 1 << 24, CANNOT_START = 125, STACK_DEFAULT = 8 << 20 };
 
+static _Atomic int programs; /* under way: one may run within another.  W: who runs one */
+
 struct program {
     int (*fn)(int, char **);
     int argc;
@@ -55,15 +57,17 @@ int cc_run_main(int (*fn)(int argc, char **argv), int argc, char **argv) {
     cc_task t = {0};
     void *result = NULL;
     struct cc__runtime *rt = NULL;
-    (void)cc_dump_on_signal(SIGQUIT); /* where it does not work, the program can do without */
-    int rc = cc__runtime_default(&rt);
-    if (rc == 0) cc__monitor_unsettle(rt);                         /* it may be the second program of the process */
-    if (rc == 0) rc = (cc_task_spawn)(&t, &attr, program_run, &p); /* the function: the place here says nothing */
-    if (rc == 0) rc = cc_task_join(t, &result);
+    int rc = cc__runtime_default(&rt); /* first: it prepares things that cost milliseconds where there are threads */
+    (void)cc_dump_on_signal(SIGQUIT);  /* where it does not work, the program can do without */
+    if (rc == 0) {
+        if (cc__add_relaxed(&programs, 1) == 0) cc__monitor_unsettle(rt); /* one may have ended before */
+        rc = (cc_task_spawn)(&t, &attr, program_run, &p); /* the function: the place here says nothing */
+        if (rc == 0) rc = cc_task_join(t, &result);
+        if (cc__sub_relaxed(&programs, 1) == 1) cc__monitor_settle(rt);
+    }
     if (rc != 0) {
         fprintf(stderr, "ccrt: the program could not start: %s\n", cc_strerror(rc));
         return CANNOT_START;
     }
-    cc__monitor_settle(rt);
     return (int)(intptr_t)result;
 }
