@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #include "defs.h"
+#include "here.h"
 #include "scope.h"
 #include "task.h"
 
@@ -67,39 +68,16 @@ CC_API void cc_priv_fork_left(cc_priv_fork *f);
 /* This thread's deque, for processors without the form below. */
 CC_API cc_priv_forks *cc_priv_forks_get(void);
 
-/* Only for the assembly below. */
+/* Only for the assembly of here.h. */
 extern __attribute__((tls_model("initial-exec"))) CC_API __thread cc_priv_forks *cc_priv_forks_here;
-
-/* This thread's deque, read each time: a task that has moved must not find the one it came from, so its address is
- * never an expression of C that a compiler could keep. */
-#if defined(__x86_64__) && defined(__LP64__)
-#define CC_PRIV_FORKS_GET(out)                                                                                         \
-    __asm__ volatile("movq cc_priv_forks_here@gottpoff(%%rip), %0\n\tmovq %%fs:(%0), %0" : "=r"(out))
-#elif defined(__aarch64__)
-#define CC_PRIV_FORKS_GET(out)                                                                                         \
-    do {                                                                                                               \
-        void *cc_at_;                                                                                                  \
-        __asm__ volatile("mrs %0, tpidr_el0\n\tadrp %1, :gottprel:cc_priv_forks_here\n\t"                              \
-                         "ldr %1, [%1, :gottprel_lo12:cc_priv_forks_here]\n\tldr %0, [%0, %1]"                         \
-                         : "=&r"(out), "=&r"(cc_at_));                                                                 \
-    } while (0)
-#elif defined(__riscv) && __riscv_xlen == 64
-#define CC_PRIV_FORKS_GET(out)                                                                                         \
-    __asm__ volatile("la.tls.ie %0, cc_priv_forks_here\n\tadd %0, %0, tp\n\tld %0, 0(%0)" : "=&r"(out))
+#ifdef CC_PRIV_HERE
+#define CC_PRIV_FORKS_GET(out) CC_PRIV_HERE(out, cc_priv_forks_here)
 #else
 #define CC_PRIV_FORKS_GET(out) ((out) = cc_priv_forks_get())
 #endif
 
-/* ThreadSanitizer sees what is called, and does not know the fences that stand inline. */
-#if defined(__SANITIZE_THREAD__)
-#define CC_PRIV_FORK_CALLS 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define CC_PRIV_FORK_CALLS 1
-#endif
-#endif
 #ifndef CC_PRIV_FORK_CALLS
-#define CC_PRIV_FORK_CALLS 0
+#define CC_PRIV_FORK_CALLS CC_PRIV_CALLS
 #endif
 
 /* Between a store of the owner's and its next load. For the processor there is none: who stores on the other side makes
@@ -109,8 +87,6 @@ extern __attribute__((tls_model("initial-exec"))) CC_API __thread cc_priv_forks 
 #elif !defined(CC_PRIV_FORK_FENCE)
 #define CC_PRIV_FORK_FENCE() ((void)0)
 #endif
-
-#define CC_PRIV_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
 static inline __attribute__((always_inline)) void cc_priv_fork_push(cc_priv_fork *f) {
     cc_priv_forks *d;

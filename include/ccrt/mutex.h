@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "defs.h"
+#include "here.h"
 
 CC_BEGIN_DECLS
 
@@ -39,6 +40,36 @@ CC_API CC_NODISCARD int cc_mutex_trylock(cc_mutex *m);
 /* Unlock; aborts if the caller has not locked it.
  *   Call from  the fiber or thread that locked it      Blocks: never */
 CC_API void cc_mutex_unlock(cc_mutex *m);
+
+/* Both inline, for a task and where nobody else has it or waits. `(cc_mutex_lock)(m)` is the function. */
+extern __attribute__((tls_model("initial-exec"))) CC_API __thread void *cc_priv_fiber_here;
+CC_API void cc_priv_mutex_unlocked(cc_mutex *m, uintptr_t was); /* there was more in it than its owner */
+
+#if defined(CC_PRIV_TASK_HERE) && !CC_PRIV_CALLS && !defined(CC_PRIV_MUTEX_CALLS)
+
+static inline __attribute__((always_inline)) void cc_priv_mutex_lock(cc_mutex *m) {
+    uintptr_t self, none = 0;
+    CC_PRIV_TASK_HERE(self);
+    if (CC_PRIV_UNLIKELY(self == 0 || !__atomic_compare_exchange_n(&m->priv_word, &none, self, 0, __ATOMIC_ACQUIRE,
+                                                                   __ATOMIC_RELAXED)))
+        cc_mutex_lock(m);
+}
+
+static inline __attribute__((always_inline)) void cc_priv_mutex_unlock(cc_mutex *m) {
+    uintptr_t self;
+    CC_PRIV_TASK_HERE(self);
+    if (CC_PRIV_UNLIKELY(self == 0)) {
+        cc_mutex_unlock(m);
+        return;
+    }
+    uintptr_t was = __atomic_fetch_sub(&m->priv_word, self, __ATOMIC_RELEASE);
+    if (CC_PRIV_UNLIKELY(was != self)) cc_priv_mutex_unlocked(m, was);
+}
+
+#define cc_mutex_lock(m) cc_priv_mutex_lock(m)
+#define cc_mutex_unlock(m) cc_priv_mutex_unlock(m)
+
+#endif
 
 CC_END_DECLS
 

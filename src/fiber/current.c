@@ -20,6 +20,10 @@
 __attribute__((used)) _Thread_local struct cc__fiber *cc__current_fiber;
 __attribute__((used)) _Thread_local struct cc__worker *cc__current_worker;
 
+/* The same under a name that programs may use, inline (ccrt/mutex.h). */
+extern __attribute__((tls_model("initial-exec"), visibility("default"),
+                      alias("cc__current_fiber"))) _Thread_local struct cc__fiber *cc_priv_fiber_here;
+
 #ifndef CC__LOCAL_GET
 
 /* The assembly has a side effect for all the compiler knows, so that calls are neither merged nor

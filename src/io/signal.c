@@ -6,6 +6,7 @@
  * the watcher's read; a lock keeps it from cancelling a nursery that is over.
  *
  * Prev: io/buffer.c  Next: io/process.c */
+#define CC_PRIV_MUTEX_CALLS 1 /* where ThreadSanitizer is told of it (trace/edges.h) */
 #include <ccrt/io.h>
 #include <ccrt/mutex.h>
 #include <ccrt/signal.h>

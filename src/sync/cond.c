@@ -9,6 +9,7 @@
  * would miss what was signalled meanwhile.
  *
  * Prev: sync/mutex.c  Next: sync/rwlock.c */
+#define CC_PRIV_MUTEX_CALLS 1 /* where ThreadSanitizer is told of it (trace/edges.h) */
 #include <ccrt/cond.h>
 
 #include "sync.h"

@@ -4,7 +4,8 @@
  * The word is the record of the owner, or 0, and two bits: WAITERS, the list is not empty; WOKEN, one that was woken or
  * that spins is about to try. It is free where there is no owner, unless WAITERS is all that is left: then it is being
  * unlocked, and as good as locked. Locking one that is free and has no bits is a compare-and-swap; unlocking one,
- * unless somebody is to be woken, a subtraction: the two take a sixth less time than two compare-and-swaps.
+ * unless somebody is to be woken, a subtraction: the two take a sixth less time than two compare-and-swaps. Programs
+ * have both inline (ccrt/mutex.h); from there they come here with what they found.
  *
  *   locks (L)                                       unlocks (U)
  *   L1 free, by CAS: ours                           U1 out of the word. No WAITERS are left, or WOKEN: free, and
@@ -36,6 +37,7 @@
  * be left in the middle by who is cancelled).
  *
  * Prev: sync/sync.c  Next: sync/cond.c */
+#define CC_PRIV_MUTEX_CALLS 1 /* here they are */
 #include <ccrt/mutex.h>
 
 #include "sync.h"
@@ -51,6 +53,8 @@ enum { WAITERS = 1, WOKEN = 2, BITS = WAITERS | WOKEN };
 enum { SPINNERS_IN_A_ROW = 64, PATIENCE_NS = 1000000 };
 
 _Static_assert(_Alignof(struct cc__task) > BITS, "there is room for the bits");
+_Static_assert(offsetof(struct cc__fiber, up) == CC_PRIV_FIBER_UP, "it is found inline");
+_Static_assert(offsetof(struct cc__fiber, task) == CC_PRIV_FIBER_TASK, "it is found inline");
 
 /* [MX1] An owner's release in U1 is seen by the next: what it did under the mutex. What changes the word after U1 has
  * no order of its own: each is a read-modify-write, so who reads the last of them sees what U1 released. */
@@ -233,6 +237,10 @@ static inline void unlock(cc_mutex *m, struct cc__task *self) {
     /* [MX1] release: what was done under it is seen by the next owner. */
     uintptr_t was = cc__sub_release(word_of(m), (uintptr_t)self);
     if (CC__UNLIKELY(was != (uintptr_t)self)) unlock_slowly(m, self, was);
+}
+
+void cc_priv_mutex_unlocked(cc_mutex *m, uintptr_t was) {
+    unlock_slowly(m, cc__sync_self(), was);
 }
 
 static CC__NOINLINE void unlock_and_tell(cc_mutex *m) {

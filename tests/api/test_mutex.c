@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Goal: a mutex excludes, whoever locks it; it is handed to who waits, can be given up by who is cancelled, may be
  * freed as soon as it is unlocked, and wrong use of it ends the program with a line that says so.
- * Method: each call from a thread, a task and a strand; waiters that are cancelled or out of time; mutexes that are
- * freed by who locks them last; a mutex that is never free for a moment, which a waiter must get all the same.
+ * Method: each call from a thread, a task and a strand, inline or not; waiters that are cancelled or out of time;
+ * mutexes that are freed by who locks them last; a mutex that is never free for a moment, which a waiter must get all
+ * the same.
  */
 #include "waits.h"
 
@@ -24,6 +25,63 @@ static void by_everyone(void **state) {
     assert_memory_equal(&m, &zero, sizeof m);
     test_by_all_kinds(locks_and_unlocks, &m);
     assert_memory_equal(&m, &zero, sizeof m); /* and nothing is left behind */
+}
+
+/* The function, and what stands in its place. */
+static void *locks_either_way(void *arg) {
+    cc_mutex *m = arg;
+    (cc_mutex_lock)(m);
+    cc_mutex_unlock(m);
+    cc_mutex_lock(m);
+    (cc_mutex_unlock)(m);
+    return NULL;
+}
+static void inline_or_called(void **state) {
+    (void)state;
+    cc_mutex m = CC_MUTEX_INIT, zero = CC_MUTEX_INIT;
+    test_by_all_kinds(locks_either_way, &m);
+    assert_memory_equal(&m, &zero, sizeof m);
+}
+
+/* A strand is whoever steps it: now one task, then another. */
+static cc_mutex strands = CC_MUTEX_INIT;
+static uintptr_t strand_was;
+static _Atomic int stepped;
+static void *locks_at_each_step(void *steps) {
+    for (int i = 0; i < *(int *)steps; i++) {
+        cc_mutex_lock(&strands);
+        strand_was = strands.priv_word;
+        cc_mutex_unlock(&strands);
+        test_must(cc_resched() == 0);
+    }
+    return NULL;
+}
+static void *steps_once(void *sched) {
+    test_must(cc_sched_adopt(sched) == 0 && cc_sched_next(sched) == 1);
+    cc_mutex_lock(&strands);
+    test_must(strands.priv_word == strand_was);
+    cc_mutex_unlock(&strands);
+    cc__add_acq_rel(&stepped, 1);
+    return NULL;
+}
+static void *steps_in_turn(void *arg) {
+    int steps = 5;
+    cc_sched *s = NULL;
+    cc_task t[5];
+    cc__store_relaxed(&stepped, 0);
+    test_must(cc_sched_create(&s, NULL) == 0 && cc_sched_push(s, locks_at_each_step, &steps) == 0);
+    for (int i = 0; i < steps; i++) {
+        t[i] = cc_fiber_spawn_task(steps_once, s);
+        while (cc__load_acquire(&stepped) == i) test_must(cc_sleep_ms(1) == 0);
+    }
+    for (int i = 0; i < steps; i++) test_must(cc_task_join(t[i], NULL) == 0); /* till then each has its record */
+    test_must(cc_sched_adopt(s) == 0 && cc_sched_run(s) == 0);
+    cc_sched_destroy(s);
+    return arg;
+}
+static void a_strand_is_who_steps_it(void **state) {
+    (void)state;
+    test_on_all(steps_in_turn);
 }
 
 /* ---- exclusion ---- */
@@ -236,7 +294,8 @@ static void wrong_use_aborts(void **state) {
     test_aborts(task_unlocks, &m, "a mutex was unlocked by another than its owner");
 }
 /* Children are forked before there are workers. */
-TEST_MAIN(cmocka_unit_test(wrong_use_aborts), cmocka_unit_test(by_everyone), cmocka_unit_test(it_excludes),
+TEST_MAIN(cmocka_unit_test(wrong_use_aborts), cmocka_unit_test(by_everyone), cmocka_unit_test(inline_or_called),
+          cmocka_unit_test(a_strand_is_who_steps_it), cmocka_unit_test(it_excludes),
           cmocka_unit_test(who_waits_gets_it), cmocka_unit_test(who_waits_for_long_is_handed_it),
           cmocka_unit_test(who_is_cancelled_leaves), cmocka_unit_test(who_is_out_of_time_leaves),
           cmocka_unit_test(a_plain_lock_is_not_cancelled), cmocka_unit_test(it_may_be_freed_by_the_last))
