@@ -83,7 +83,7 @@ static ssize_t write_all_at(int fd, const void *buf, size_t n, int64_t at) {
                                   .at = at + (int64_t)done};
         struct iovec iov = {.iov_base = c.buf, .iov_len = c.n};
         ssize_t k = cc__fdio_write_now(fd, &iov, 1, c.at, cc__worker_current() != NULL);
-        if (k == -EAGAIN) k = (ssize_t)make(&c);
+        if (k == -EAGAIN || k == CC__FDIO_FILE) k = (ssize_t)make(&c);
         if (k < 0) return k;
         if (k == 0 && n > 0) return -EIO; /* it would be so for ever */
         done += (size_t)k;

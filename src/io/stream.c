@@ -134,20 +134,22 @@ static ssize_t write_some(struct cc__io_try *t, struct iovec *iov, int count) {
     if (CC__UNLIKELY(rc != 0)) return rc;
     ssize_t k = write_now(t, iov, count);
     cc__io_drop(t);
-    if (CC__LIKELY(k != -EAGAIN)) {
+    if (CC__LIKELY(k != -EAGAIN && k != CC__FDIO_FILE)) {
         cc__run_completed();
         return k;
     }
     t->tried = true;
-    do {
+    rc = k == CC__FDIO_FILE ? -EPERM : 0;
+    while (rc == 0) {
         if ((rc = cc__io_may_try(t)) > 0) {
             k = write_now(t, iov, count);
+            if (k == CC__FDIO_FILE) k = -EAGAIN; /* another descriptor by now; the wait finds that out, too */
             cc__io_tried(t, k, false);
             if (k != -EAGAIN) return k;
         }
         if (rc >= 0) rc = cc__io_wait(t);
-    } while (rc == 0);
-    return rc != -EPERM ? rc : move_blocking(t, write_blocking, iov, count);
+    }
+    return rc != -EPERM ? rc : move_blocking(t, write_blocking, iov, count); /* a file */
 }
 
 /* ---- what is public ---- */

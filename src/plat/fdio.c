@@ -129,7 +129,11 @@ ssize_t cc__fdio_write_now(int fd, const struct iovec *iov, int count, int64_t a
     int saved = errno;
     ssize_t rc = write_once(fd, iov, count, at, RWF_NOWAIT, masked);
     if (rc < 0 && not_known()) {
-        int got = is_file(fd) ? 0 : cc__poll_one(fd, POLLOUT, 0);
+        if (is_file(fd)) {
+            errno = saved;
+            return CC__FDIO_FILE;
+        }
+        int got = cc__poll_one(fd, POLLOUT, 0);
         if (got > 0) {
             struct iovec some = iov[0];
             while (some.iov_len == 0 && count-- > 1) some = *++iov;

@@ -15,7 +15,8 @@
 
 /* Without waiting, whatever its flags are: -EAGAIN where it would. A terminal, or the like, is asked before, and may
  * block all the same if another reads it at the same time. Writes raise no SIGPIPE; masked: this thread has that
- * signal blocked already. */
+ * signal blocked already, and CC__FDIO_FILE: it is a file that would wait, which nobody tells the end of. */
+#define CC__FDIO_FILE ((ssize_t)-4096) /* no errno */
 ssize_t cc__fdio_read_now(int fd, const struct iovec *iov, int count, int64_t at);
 ssize_t cc__fdio_write_now(int fd, const struct iovec *iov, int count, int64_t at, bool masked);
 

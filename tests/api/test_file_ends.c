@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Goal: calls on files and directories (ccrt/file.h) whose caller is cancelled, or too late: one that was not begun
- * says so and touches nothing; one that is in the middle has the caller's memory, and is waited for.
+ * says so and touches nothing; one that is in the middle has the caller's memory, and is waited for. And a file that
+ * was not made here, and whose writes may wait, is tried once a write.
  * Method: no file is in memory, and the calls that threads make for us wait until they are let go: what they are made
  * by is wrapped. By threads, not by io_uring, which is asked to give its calls up.
  * Link: -Wl,--wrap=cc__fdio_read_now,--wrap=cc__fdio_write_now,--wrap=cc__fdio_call,--wrap=cc__fdio_entries
@@ -13,6 +14,7 @@
 
 static _Atomic int begun, may_end; /* calls; and whether they may */
 static _Atomic bool on;
+static _Atomic int tried; /* writes where the file is */
 
 __typeof__(cc__fdio_read_now) __real_cc__fdio_read_now, __wrap_cc__fdio_read_now;
 __typeof__(cc__fdio_write_now) __real_cc__fdio_write_now, __wrap_cc__fdio_write_now;
@@ -28,7 +30,11 @@ ssize_t __wrap_cc__fdio_read_now(int fd, const struct iovec *iov, int count, int
     return cc__load_relaxed(&on) && at >= 0 ? -EAGAIN : __real_cc__fdio_read_now(fd, iov, count, at);
 }
 ssize_t __wrap_cc__fdio_write_now(int fd, const struct iovec *iov, int count, int64_t at, bool masked) {
-    return cc__load_relaxed(&on) && at >= 0 ? -EAGAIN : __real_cc__fdio_write_now(fd, iov, count, at, masked);
+    if (at == CC__FDIO_HERE) {
+        cc__add_relaxed(&tried, 1);
+        return CC__FDIO_FILE; /* not all file systems make it so */
+    }
+    return cc__load_relaxed(&on) ? -EAGAIN : __real_cc__fdio_write_now(fd, iov, count, at, masked);
 }
 int64_t __wrap_cc__fdio_call(const struct cc__file_call *c) {
     in_the_middle();
@@ -124,4 +130,25 @@ static void each_call_is_ended(void **state) {
     }
 }
 
-TEST_MAIN(cmocka_unit_test(each_call_is_ended))
+/* ---- a file that was not made here ---- */
+
+enum { WRITES = 5 };
+static void *writes_on(void *fd) {
+    cc__store_relaxed(&tried, 0);
+    for (int i = 0; i < WRITES; i++) test_must(cc_write(*(int *)fd, "abc", 3) == 3);
+    test_must(cc__load_relaxed(&tried) == WRITES);
+    return NULL;
+}
+static void a_strange_file_is_tried_once(void **state) {
+    (void)state;
+    FILE *f = tmpfile();
+    assert_non_null(f);
+    int fd = fileno(f);
+    test_on_workers(1, writes_on, &fd);
+    test_on_workers(2, writes_on, &fd);
+    writes_on(&fd); /* a plain thread */
+    assert_int_equal(lseek(fd, 0, SEEK_CUR), 3 * 3 * WRITES);
+    fclose(f);
+}
+
+TEST_MAIN(cmocka_unit_test(each_call_is_ended), cmocka_unit_test(a_strange_file_is_tried_once))
