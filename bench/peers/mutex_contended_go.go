@@ -11,7 +11,7 @@ import (
 const (
 	goroutines = 8
 	locks      = 100000
-	times      = 5
+	times      = 31
 )
 
 var (
@@ -38,5 +38,5 @@ func run(locks int) {
 }
 
 func main() {
-	fmt.Printf("mutex_contended %.6g ns\n", quickestNs(run, locks, times)/(goroutines*locks))
+	fmt.Printf("mutex_contended %.6g ns\n", quartileNs(run, locks, times)/(goroutines*locks))
 }

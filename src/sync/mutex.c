@@ -114,7 +114,7 @@ static bool lock_spinning(cc_mutex *m, struct cc__task *self, uintptr_t *own) {
         }
         cc__cpu_relax_for(CC__MUTEX_PAUSES);
         spins++;
-        now = cc__load_relaxed(word_of(m));
+        now = 0; /* taken at once if it is free: whoever only looks comes too late with the rest */
     }
     return false;
 }
