@@ -18,9 +18,15 @@
 #include <stddef.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/single_threaded.h>
 #include <time.h>
 #include <unistd.h>
+
+#if __has_include(<sys/single_threaded.h>) /* since glibc 2.32 */
+#include <sys/single_threaded.h>
+#define IS_ALONE (__libc_single_threaded != 0)
+#else
+#define IS_ALONE 0
+#endif
 
 _Static_assert(sizeof(struct cc__poll_event) == sizeof(struct epoll_event), "the kernel's layout");
 _Static_assert(offsetof(struct cc__poll_event, data) == offsetof(struct epoll_event, data), "the kernel's layout");
@@ -40,7 +46,7 @@ int cc__bell_out_of_the_way(int fd) {
 }
 
 void cc__bell_make_room(void) {
-    int bell = __libc_single_threaded ? cc__bell_open() : -1;
+    int bell = IS_ALONE ? cc__bell_open() : -1;
     if (bell >= 0) close(bell);
 }
 
