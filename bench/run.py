@@ -90,10 +90,11 @@ def figures(output):
 
 
 def measure(row, commands, rounds, workers):
-    """Run all programs in turn, round after round: {program: [figures of a run]}."""
+    """Run all programs in turn, round after round: {program: [figures of a run]}. Each second round goes backwards, so
+    that none comes after the same one each time: what that has written may still be on its way to the disk."""
     runs = {name: [] for name in commands}
     for number in range(1, rounds + 1):
-        for name in list(runs):
+        for name in list(runs)[:: 1 if number % 2 else -1]:
             report.progress(f"{row.name}: round {number} of {rounds}, {name}")
             try:
                 runs[name].append(figures(host.run(commands[name], row.env | worker_env(workers))))
