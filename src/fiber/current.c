@@ -24,7 +24,7 @@ __attribute__((used)) _Thread_local struct cc__worker *cc__current_worker;
 extern __attribute__((tls_model("initial-exec"), visibility("default"),
                       alias("cc__current_fiber"))) _Thread_local struct cc__fiber *cc_priv_fiber_here;
 
-#ifndef CC__LOCAL_GET
+#ifndef CC__LOCAL_SET
 
 /* The assembly has a side effect for all the compiler knows, so that calls are neither merged nor
  * dropped. */

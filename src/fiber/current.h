@@ -12,6 +12,8 @@
 #ifndef CC__FIBER_CURRENT_H
 #define CC__FIBER_CURRENT_H
 
+#include <ccrt/here.h>
+
 struct cc__fiber;
 struct cc__worker;
 
@@ -21,11 +23,9 @@ struct cc__worker;
 extern CC__THREAD_LOCAL struct cc__fiber *cc__current_fiber;
 extern CC__THREAD_LOCAL struct cc__worker *cc__current_worker; /* NULL: a plain thread */
 
-/* CC__LOCAL_GET(out, name) and CC__LOCAL_SET(name, value): one pointer-sized thread-local. */
+/* CC__LOCAL_SET(name, value): one pointer-sized thread-local, as CC_PRIV_HERE() reads it. */
 #if defined(__x86_64__) && defined(__LP64__)
 
-#define CC__LOCAL_GET(out, name)                                                                                       \
-    __asm__ volatile("movq " #name "@gottpoff(%%rip), %0\n\tmovq %%fs:(%0), %0" : "=r"(out))
 #define CC__LOCAL_SET(name, value)                                                                                     \
     do {                                                                                                               \
         void *at_;                                                                                                     \
@@ -39,11 +39,6 @@ extern CC__THREAD_LOCAL struct cc__worker *cc__current_worker; /* NULL: a plain 
 
 #define CC__LOCAL_AT(name)                                                                                             \
     "mrs %0, tpidr_el0\n\tadrp %1, :gottprel:" #name "\n\tldr %1, [%1, :gottprel_lo12:" #name "]\n\t"
-#define CC__LOCAL_GET(out, name)                                                                                       \
-    do {                                                                                                               \
-        void *at_;                                                                                                     \
-        __asm__ volatile(CC__LOCAL_AT(name) "ldr %0, [%0, %1]" : "=&r"(out), "=&r"(at_));                              \
-    } while (0)
 #define CC__LOCAL_SET(name, value)                                                                                     \
     do {                                                                                                               \
         void *tp_, *at_;                                                                                               \
@@ -52,8 +47,6 @@ extern CC__THREAD_LOCAL struct cc__worker *cc__current_worker; /* NULL: a plain 
 
 #elif defined(__riscv) && __riscv_xlen == 64
 
-#define CC__LOCAL_GET(out, name)                                                                                       \
-    __asm__ volatile("la.tls.ie %0, " #name "\n\tadd %0, %0, tp\n\tld %0, 0(%0)" : "=&r"(out))
 #define CC__LOCAL_SET(name, value)                                                                                     \
     do {                                                                                                               \
         void *at_;                                                                                                     \
@@ -65,11 +58,11 @@ extern CC__THREAD_LOCAL struct cc__worker *cc__current_worker; /* NULL: a plain 
 
 #endif
 
-#ifdef CC__LOCAL_GET
+#ifdef CC__LOCAL_SET
 
 static inline struct cc__fiber *cc__fiber_current(void) {
     struct cc__fiber *f;
-    CC__LOCAL_GET(f, cc__current_fiber);
+    CC_PRIV_HERE(f, cc__current_fiber);
     return f;
 }
 static inline void cc__fiber_set_current(struct cc__fiber *f) {
@@ -77,7 +70,7 @@ static inline void cc__fiber_set_current(struct cc__fiber *f) {
 }
 static inline struct cc__worker *cc__worker_current(void) {
     struct cc__worker *w;
-    CC__LOCAL_GET(w, cc__current_worker);
+    CC_PRIV_HERE(w, cc__current_worker);
     return w;
 }
 static inline void cc__worker_set_current(struct cc__worker *w) {
