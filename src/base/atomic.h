@@ -87,6 +87,13 @@ static inline void cc__cpu_relax_for(unsigned turns) {
     for (unsigned i = 0; i < turns; i++) cc__cpu_relax();
 }
 
+/* What an ordinary word may hold just now, for a guess that nothing depends on. Where races are looked for: zero. */
+#if CC__TSAN
+#define cc__glance(p) ((__typeof__(*(p)))0)
+#else
+#define cc__glance(p) __atomic_load_n((p), __ATOMIC_RELAXED)
+#endif
+
 /* Begin to fetch a cache line that will be written soon; any address will do. */
 static inline void cc__prefetch_to_write(uintptr_t line) {
 #if defined(__x86_64__)

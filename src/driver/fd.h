@@ -19,7 +19,7 @@ enum { CC__FD_OURS = 1, CC__FD_STREAM = 2, CC__FD_SOCKET = 4 };
 
 struct cc__fd {
     struct cc__waitlist in;    /* who reads. Its lock guards the other list, too. mark: CC__FD_OURS and so on */
-    struct cc__waitlist out;   /* who writes. mark: the number of the reactor that watches it; 0: none */
+    struct cc__waitlist out;   /* who writes. mark: the number of the reactor that watches it; 0: none. lock: a word */
     _Atomic uint32_t ready[2]; /* by way.  W: who polls, who tries; by read-modify-write.  R: any.  [FD1] */
     /* Generation << 32 | how many use it now. The generation is one more each time it is closed, or made; odd: being
      * closed.  W: the generation with the lock, the count any; by read-modify-write.  R: any.  [FD3] */
@@ -74,8 +74,8 @@ void cc__fd_watched(struct cc__fd *e, uint32_t generation, uint32_t home);
 /* Wait: begin a wait and put its node on the list, unless it is ready, or another descriptor by now.
  *   Returns    0 it waits; CC__FD_LOOK try again; CC__FD_GONE it was closed */
 enum cc__fd_joined { CC__FD_WAITS, CC__FD_LOOK, CC__FD_GONE };
-CC__HOT enum cc__fd_joined cc__fd_join(struct cc__fd *e, enum cc__fd_way way, struct cc__wait *w, struct cc__task *self,
-                                       uint32_t generation, uint32_t home);
+CC__HOTTEST enum cc__fd_joined cc__fd_join(struct cc__fd *e, enum cc__fd_way way, struct cc__wait *w,
+                                           struct cc__task *self, uint32_t generation, uint32_t home);
 /* For who has the lock already (a select): the same looks, without a node. */
 CC__HOT enum cc__fd_joined cc__fd_look_locked(const struct cc__fd *e, enum cc__fd_way way, uint32_t generation,
                                               uint32_t home);
@@ -84,6 +84,8 @@ static inline struct cc__waitlist *cc__fd_list(struct cc__fd *e, enum cc__fd_way
     return way == CC__FD_IN ? &e->in : &e->out;
 }
 
+/* Begin to fetch what an event of it will touch. */
+CC__HOT void cc__fd_fetch_waiter(struct cc__fd *e);
 /* An event said so, of that generation; bits: CC__POLL_*. Who waits for it is claimed. */
 CC__HOT void cc__fd_event(struct cc__fd *e, uint32_t generation, unsigned bits, struct cc__claims *woken);
 /* A descriptor was made that has this number. Who still waits for the one before is told that it is closed. */

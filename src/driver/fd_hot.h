@@ -72,13 +72,30 @@ CC__HOT enum cc__fd_joined cc__fd_look_locked(const struct cc__fd *e, enum cc__f
     return CC__FD_WAITS;
 }
 
-CC__HOT enum cc__fd_joined cc__fd_join(struct cc__fd *e, enum cc__fd_way way, struct cc__wait *w, struct cc__task *self,
-                                       uint32_t generation, uint32_t home) {
+/* Begin to fetch whatever waits to read: its node, and its record, which the node cannot be asked for without the lock:
+ * it may be gone. So who waits leaves word of its record where the second list would have a lock if it needed one, as
+ * many bits of it as there is room for; the others are those of most of our memory. A guess that is wrong costs little.
+ */
+enum { CC__FD_RECORD_SHIFT = 6 };
+static inline void cc__fd_leave_word(struct cc__fd *e, const struct cc__task *self) {
+    cc__store_relaxed(&e->out.lock, (uint32_t)((uintptr_t)self >> CC__FD_RECORD_SHIFT));
+}
+CC__HOT void cc__fd_fetch_waiter(struct cc__fd *e) {
+    uintptr_t word = cc__load_relaxed(&e->out.lock), node = (uintptr_t)cc__glance(&e->in.first);
+    uintptr_t high = (uintptr_t)e >> CC__FD_RECORD_SHIFT >> 32 << 32;
+    cc__prefetch_to_write((high | word) << CC__FD_RECORD_SHIFT);
+    cc__prefetch_to_write(node);
+    cc__prefetch_to_write(node + CC__CACHE_LINE - 1);
+}
+
+CC__HOTTEST enum cc__fd_joined cc__fd_join(struct cc__fd *e, enum cc__fd_way way, struct cc__wait *w,
+                                           struct cc__task *self, uint32_t generation, uint32_t home) {
     cc__waitlist_lock(&e->in);
     enum cc__fd_joined how = cc__fd_look_locked(e, way, generation, home);
     if (how == CC__FD_WAITS) {
         cc__wait_begin(w, self, CC__BY_CANCEL, e, way == CC__FD_IN ? "descriptor to read" : "descriptor to write");
         cc__waitlist_append(cc__fd_list(e, way), w);
+        cc__fd_leave_word(e, self);
     }
     cc__waitlist_unlock(&e->in);
     return how;

@@ -86,13 +86,29 @@ int cc__reactor_look(struct cc__reactor *r, struct cc__poll_event *events, int m
     return wait_for(r, events, most, 0, &rung);
 }
 
+/* The entry that an event is about; or NULL. */
+static struct cc__fd *entry_of(const struct cc__poll_event *event) {
+    return event->data == RING ? NULL : cc__fd_known((int)(uint32_t)event->data);
+}
+
+/* What many events are about is nowhere near: all of it is asked for at once, before any of it is looked at under a
+ * lock, which would wait for it one by one. */
+static void fetch(const struct cc__poll_event *events, int n) {
+    for (int i = 0; i < n; i++) cc__prefetch_to_write((uintptr_t)entry_of(&events[i]));
+    for (int i = 0; i < n; i++) {
+        struct cc__fd *e = entry_of(&events[i]);
+        if (e != NULL) cc__fd_fetch_waiter(e);
+    }
+}
+
 void cc__reactor_take(struct cc__reactor *r, const struct cc__poll_event *events, int n, struct cc__claims *woken) {
+    if (n > 1) fetch(events, n);
     for (int i = 0; i < n; i++) {
         if (events[i].data == RING) {
             cc__files_reap(&r->files, woken);
             continue;
         }
-        struct cc__fd *e = cc__fd_known((int)(uint32_t)events[i].data);
+        struct cc__fd *e = entry_of(&events[i]);
         if (e != NULL) cc__fd_event(e, (uint32_t)(events[i].data >> 32), cc__epoll_bits(&events[i]), woken);
     }
 }

@@ -11,8 +11,7 @@
 #define CC__IO_IO_H
 
 #include "../plat/sock.h"
-#include "../sched/leave.h"
-#include "../sched/sched.h"
+#include "../sched/fdwait_hot.h"
 
 #include <errno.h>
 
@@ -65,8 +64,21 @@ static inline void cc__io_tried(struct cc__io_try *t, ssize_t rc, bool drained) 
     if (rc != -EAGAIN) cc__run_completed();
 }
 /* It would wait: 0 try again; a negative errno. If that is -ECANCELED or -ETIMEDOUT and nothing was tried yet: 0,
- * once. */
+ * once. The second is inline. */
 int cc__io_wait(struct cc__io_try *t);
+CC__COLD int cc__io_waited(struct cc__fd *e, enum cc__fd_way way, int rc, bool tried); /* what a wait came to */
+static inline __attribute__((always_inline)) int cc__io_wait_here(struct cc__io_try *t) {
+    bool tried = t->tried;
+    int rc = cc__fd_wait_here(t->e, t->fd, t->way, t->generation);
+    if (CC__LIKELY(rc == 0)) return 0;
+    t->tried = true;
+    return cc__io_waited(t->e, t->way, rc, tried);
+}
+/* Whether it is a connection that was made here: most are. */
+static inline bool cc__io_is_connection(const struct cc__io_try *t) {
+    enum { CONNECTION = CC__FD_OURS | CC__FD_STREAM | CC__FD_SOCKET };
+    return (cc__fd_nature(t->e) & CONNECTION) == CONNECTION;
+}
 
 /* Wait until poll() says one of these events of it, as cc_wait_fd(). */
 int cc__io_await(struct cc__io_try *t, int events);

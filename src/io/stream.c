@@ -22,14 +22,14 @@ enum { SEND_BYTES = 1 << 20 }; /* of a file, or to one, at a time: each is an op
 
 /* ---- trying ---- */
 
+int cc__io_waited(struct cc__fd *e, enum cc__fd_way way, int rc, bool tried) {
+    if (tried || (rc != -ECANCELED && rc != -ETIMEDOUT)) return rc;
+    cc__fd_may_be_more(e, way, CC__FD_READY); /* what can be done at once is done: by one attempt */
+    return 0;
+}
+
 int cc__io_wait(struct cc__io_try *t) {
-    int rc = cc__fd_wait(t->e, t->fd, t->way, t->generation);
-    if ((rc == -ECANCELED || rc == -ETIMEDOUT) && !t->tried) {
-        t->tried = true; /* what can be done at once is done: by this attempt */
-        cc__fd_may_be_more(t->e, t->way, CC__FD_READY);
-        return 0;
-    }
-    return rc;
+    return cc__io_wait_here(t);
 }
 
 int cc__io_block(int (*fn)(void *), void *arg) {
@@ -113,9 +113,8 @@ static ssize_t write_now(const struct cc__io_try *t, struct iovec *iov, int coun
 }
 
 /* Read into buffers of n bytes in all, n above 0. */
-static ssize_t read_some(int fd, struct iovec *iov, int count, size_t n) {
-    struct cc__io_try t;
-    int rc = cc__io_begin(&t, fd, CC__FD_IN);
+static ssize_t read_any(struct cc__io_try t, struct iovec *iov, int count, size_t n) {
+    int rc = 0;
     while (rc == 0) {
         if ((rc = cc__io_may_try(&t)) > 0) {
             ssize_t k = read_now(&t, iov, count);
@@ -126,6 +125,26 @@ static ssize_t read_some(int fd, struct iovec *iov, int count, size_t n) {
         if (rc >= 0) rc = cc__io_wait(&t);
     }
     return rc != -EPERM ? rc : move_blocking(&t, read_blocking, iov, count); /* a file */
+}
+
+static ssize_t read_some(int fd, struct iovec *iov, int count, size_t n) {
+    struct cc__io_try t;
+    int rc = cc__io_begin(&t, fd, CC__FD_IN);
+    return rc != 0 ? rc : read_any(t, iov, count, n);
+}
+
+/* The same of a connection: all that is done for a message is here, in one frame. */
+static inline ssize_t read_connection(struct cc__io_try t, void *buf, size_t n) {
+    int rc;
+    do {
+        if (CC__LIKELY((rc = cc__io_may_try(&t)) > 0)) {
+            ssize_t k = cc__sock_recv_here(t.fd, buf, n);
+            cc__io_tried(&t, k, k > 0 && (size_t)k < n);
+            if (CC__LIKELY(k != -EAGAIN)) return k;
+        }
+        if (CC__LIKELY(rc >= 0)) rc = cc__io_wait_here(&t);
+    } while (rc == 0);
+    return rc;
 }
 
 /* Write some of it. A socket is seldom full, so it is tried before its state is looked at. */
@@ -165,9 +184,13 @@ static ssize_t move_nothing(int fd) {
 }
 
 ssize_t cc_read(int fd, void *buf, size_t n) {
+    struct cc__io_try t;
     if (CC__UNLIKELY(n == 0)) return move_nothing(fd);
+    int rc = cc__io_begin(&t, fd, CC__FD_IN);
+    if (CC__UNLIKELY(rc != 0)) return rc;
+    if (CC__LIKELY(cc__io_is_connection(&t))) return read_connection(t, buf, n);
     struct iovec iov = {.iov_base = buf, .iov_len = n};
-    return read_some(fd, &iov, 1, n);
+    return read_any(t, &iov, 1, n);
 }
 
 ssize_t cc_read_full(int fd, void *buf, size_t n) {
@@ -210,10 +233,29 @@ static ssize_t write_begin(int fd, struct iovec *iov, int count, size_t n) {
     return rc != 0 ? rc : write_all(&t, iov, count, n);
 }
 
+/* k bytes are written, or none, and why. */
+static CC__COLD ssize_t write_rest(struct cc__io_try t, const char *buf, size_t n, ssize_t k) {
+    if (k < 0 && k != -EAGAIN) return k;
+    size_t at = k < 0 ? 0 : (size_t)k;
+    struct iovec iov = {.iov_base = (void *)(uintptr_t)(buf + at), .iov_len = n - at};
+    ssize_t rc = write_all(&t, &iov, 1, n - at);
+    return rc < 0 ? rc : (ssize_t)n;
+}
+
 ssize_t cc_write(int fd, const void *buf, size_t n) {
+    struct cc__io_try t;
+    ssize_t k = 0;
     if (CC__UNLIKELY(n == 0)) return move_nothing(fd);
-    struct iovec iov = {.iov_base = (void *)(uintptr_t)buf, .iov_len = n};
-    return write_begin(fd, &iov, 1, n);
+    int rc = cc__io_begin(&t, fd, CC__FD_OUT);
+    if (CC__UNLIKELY(rc != 0)) return rc;
+    if (CC__LIKELY(cc__io_is_connection(&t))) { /* seldom full: most messages are written at once */
+        if (CC__UNLIKELY(cc__io_hold(&t) != 0)) return -EBADF;
+        k = cc__sock_send_here(fd, buf, n);
+        cc__io_drop(&t);
+        cc__run_completed();
+        if (CC__LIKELY(k == (ssize_t)n)) return k;
+    }
+    return write_rest(t, buf, n, k);
 }
 
 /* A copy of some buffers, to be changed: in `few` or on the heap. NULL: no memory. */

@@ -31,12 +31,6 @@
 _Static_assert(sizeof(struct cc__poll_event) == sizeof(struct epoll_event), "the kernel's layout");
 _Static_assert(offsetof(struct cc__poll_event, data) == offsetof(struct epoll_event, data), "the kernel's layout");
 
-unsigned cc__epoll_bits(const struct cc__poll_event *e) {
-    uint32_t got = e->events, bad = EPOLLHUP | EPOLLERR, doubt = bad | EPOLLRDHUP | EPOLLPRI;
-    return ((got & (EPOLLIN | doubt)) != 0 ? CC__POLL_IN : 0u) | ((got & (EPOLLOUT | bad)) != 0 ? CC__POLL_OUT : 0u) |
-           ((got & doubt) != 0 ? CC__POLL_DOUBT : 0u);
-}
-
 int cc__bell_out_of_the_way(int fd) {
     enum { FIRST = 512 };
     int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, FIRST);

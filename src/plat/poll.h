@@ -4,6 +4,7 @@
 #define CC__PLAT_POLL_H
 
 #include <stdint.h>
+#include <sys/epoll.h>
 
 /* The kernel's own layout: see poll.c. */
 struct cc__poll_event {
@@ -17,7 +18,11 @@ __attribute__((packed))
 
 /* What an event says: may be read; may be written; and reads may end sooner than the data does (its end, an error). */
 enum { CC__POLL_IN = 1, CC__POLL_OUT = 2, CC__POLL_DOUBT = 4 };
-unsigned cc__epoll_bits(const struct cc__poll_event *e);
+static inline unsigned cc__epoll_bits(const struct cc__poll_event *e) {
+    uint32_t got = e->events, bad = EPOLLHUP | EPOLLERR, doubt = bad | EPOLLRDHUP | EPOLLPRI;
+    return ((got & (EPOLLIN | doubt)) != 0 ? CC__POLL_IN : 0u) | ((got & (EPOLLOUT | bad)) != 0 ? CC__POLL_OUT : 0u) |
+           ((got & doubt) != 0 ? CC__POLL_DOUBT : 0u);
+}
 
 /* A set of descriptors to watch.
  *   Returns    its own descriptor, or a negative errno */

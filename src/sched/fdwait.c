@@ -2,33 +2,25 @@
 /* Waiting for a descriptor: R3 to R6 of driver/fd.c; closing it; and what a select needs of that, which holds the
  * locks of several lists at once.
  *
- * Prev: sched/poll.c  Next: sched/filewait.c */
+ * Prev: sched/fdwait_hot.h  Next: sched/filewait.c */
 #include "sched.h"
 
 #include "../plat/fdio.h"
 #include "choice.h"
 #include "claims.h"
-#include "leave.h"
+#include "fdwait_hot.h"
 
 #include <errno.h>
 #include <poll.h>
 
 int cc__fd_wait(struct cc__fd *e, int fd, enum cc__fd_way way, uint32_t generation) {
-    struct cc__task *self = cc__self_here();
-    if (self == NULL) return -ENOMEM;
-    for (;;) {
-        struct cc__wait w;
-        uint32_t home;
-        int rc = cc__poll_watch(e, fd, generation, &home);
-        if (rc != 0) return rc;
-        enum cc__fd_joined how = cc__fd_join(e, way, &w, self, generation, home);
-        if (how != CC__FD_WAITS) return how == CC__FD_LOOK ? 0 : -EBADF;
-        rc = cc__wait_cancellable_here(&w, CC__NEVER);
-        if (CC__LIKELY(rc == 0)) return 0;
-        if (rc == -EPIPE) return -EBADF;
-        cc__fd_leave(e, way, &w);
-        if (rc != CC__WAIT_AGAIN) return rc;
-    }
+    return cc__fd_wait_here(e, fd, way, generation);
+}
+
+int cc__fd_waited(struct cc__fd *e, enum cc__fd_way way, struct cc__wait *w, int rc) {
+    if (rc == -EPIPE) return -EBADF;
+    cc__fd_leave(e, way, w);
+    return rc;
 }
 
 int cc__fd_nap(struct cc__fd *e, int fd, enum cc__fd_way way, uint32_t generation, int64_t ns) {

@@ -23,9 +23,8 @@ static inline struct cc__task *cc__worker_picked(struct cc__worker *w, struct cc
     return t;
 }
 
-/* cc__worker_pick() where that is what is in the slot, as it mostly is for one that waits; or, for one that yields,
- * the first of a ring. */
-static inline __attribute__((always_inline)) struct cc__task *cc__worker_pick_here(struct cc__worker *w, bool yields) {
+/* cc__worker_pick() where that is what is in the slot, or the first of a ring, as it mostly is. */
+static inline __attribute__((always_inline)) struct cc__task *cc__worker_pick_here(struct cc__worker *w) {
     struct cc__task *t = NULL;
     if (CC__UNLIKELY(w->until_look <= 1 || w->next != NULL || cc__load_relaxed(&w->runtime->inject.high) > 0))
         return cc__worker_pick(w);
@@ -34,7 +33,7 @@ static inline __attribute__((always_inline)) struct cc__task *cc__worker_pick_he
     if (t != NULL) return cc__worker_picked(w, t, again ? w->lifo_streak + 1 : 0);
 #if CC__INLINE_HOT
     bool in_order = (w->ring_looks + 1) % CC__OTHER_WAY_EVERY != 0 && !cc__jobs_any(w);
-    if (yields && in_order && cc__load_relaxed(&w->slot.task) == NULL) {
+    if (in_order && cc__load_relaxed(&w->slot.task) == NULL) {
         t = cc__runq_pop(&w->begun);
         if (t == NULL) t = cc__runq_pop(&w->fresh);
         if (t != NULL) {
@@ -42,8 +41,6 @@ static inline __attribute__((always_inline)) struct cc__task *cc__worker_pick_he
             return cc__worker_picked(w, t, 0);
         }
     }
-#else
-    (void)yields;
 #endif
     return cc__worker_pick(w);
 }
@@ -89,11 +86,12 @@ static inline __attribute__((always_inline)) void cc__run_leave(struct cc__worke
     if (CC__UNLIKELY(cc__forks_own_any(&w->forks))) cc__forks_flush(w);
     struct cc__task *self = cc__load_relaxed(&w->current), *next;
     CC_ASSERT(self->stack_class != CC__STACKLESS && "a poll function waits");
-    next = cc__worker_pick_here(w, left != CC__LEFT_PARKING);
+    next = cc__worker_pick_here(w);
     if (next == NULL && left != CC__LEFT_PARKING && !w->retiring) return; /* nobody else wants to run */
     struct cc__fiber *from = cc__fiber_current(), *to = cc__run_next_here(w, next);
     self->fiber = from;
     if (left == CC__LEFT_PARKING) {
+        self->value = (void *)waits_for; /* for who fetches it ahead */
         from->waits_for = waits_for;
         from->since_ns = cc__load_relaxed(&w->runtime->coarse_ns);
     }

@@ -29,7 +29,7 @@
  * (then each message wakes a worker, that for the next another one); waking a worker for each task that is ready
  * (docs/decisions/0012-reactor.md).
  *
- * Prev: sched/idle.c  Next: sched/fdwait.c */
+ * Prev: sched/idle.c  Next: sched/fdwait_hot.h */
 #include "sched.h"
 
 #include "../plat/futex.h"

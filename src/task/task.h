@@ -63,7 +63,7 @@ struct cc__task {
     struct cc__task *next;    /* in the one queue or list it is in */
     struct cc__fiber *fiber;  /* from its first run to its end; a future's: while it is polled */
     void *(*fn)(void *);      /* NULL: a plain thread's */
-    void *value;              /* argument, then result */
+    void *value;              /* argument; while it waits, with what: its node; then result */
     _Atomic uint64_t outcome; /* of its present wait: W: who decides it.  R: itself.  [WT1] */
     struct cc__runtime *runtime;
     uint32_t serial;         /* "task 7" in reports */
