@@ -202,6 +202,7 @@ struct cc__worker {
     unsigned poll_owed, poll_step; /* short sleeps before it may look on again; and after the next failure */
     unsigned poll_won;             /* times in a row that looking on was not in vain */
     uint32_t poll_tail;            /* where its ring of the begun ended a turn ago */
+    uint32_t other, other_tick;    /* whom it has looked at, at its last look, and what that one had picked */
 
     /* What others touch, each on lines of its own. */
     struct cc__slot slot __attribute__((aligned(CC__FALSE_SHARING)));
@@ -478,10 +479,11 @@ bool cc__worker_expire(struct cc__timers *s, int64_t *now); /* timers that are d
 void *cc__worker_main(void *arg);                           /* the worker */
 
 /* steal.c */
-struct cc__task *cc__steal(struct cc__worker *w); /* in rounds, or NULL */
-bool cc__steal_spin(struct cc__worker *w);        /* wait a little for something; true: there is */
-bool cc__steal_visible(struct cc__worker *w);     /* whether there is anything anybody could run, at once or later */
-bool cc__steal_anything(struct cc__worker *w);    /* whether there is anything w could run */
+struct cc__task *cc__steal(struct cc__worker *w);          /* in rounds, or NULL */
+struct cc__task *cc__steal_stranded(struct cc__worker *w); /* at a look; or NULL */
+bool cc__steal_spin(struct cc__worker *w);                 /* wait a little for something; true: there is */
+bool cc__steal_visible(struct cc__worker *w);    /* whether there is anything anybody could run, at once or later */
+bool cc__steal_anything(struct cc__worker *w);   /* whether there is anything w could run */
 bool cc__steal_share(struct cc__worker *victim); /* what waits at one that is stuck is for all; whether there was any */
 bool cc__steal_queued(struct cc__runtime *rt);   /* whether there is anything that any worker could run at once */
 

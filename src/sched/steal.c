@@ -4,7 +4,8 @@
  * Four rounds, each from a random victim on: everybody's timers that are due, the global queue, half of a ring,
  * a whole post; in the last round a slot whose owner has run the same task for some 20 us: the one to run next is left
  * to its owner, so that tasks that wake each other in turn stay together, unless the owner is long about something.
- * Where workers are bound to several nodes of memory, each round goes from near to far (placement.c).
+ * Where workers are bound to several nodes of memory, each round goes from near to far (placement.c). And, by a worker
+ * that has enough to do, a look at one other now and then.
  *
  * Prev: sched/worker.c  Next: sched/run.c */
 #include "sched.h"
@@ -100,6 +101,28 @@ struct cc__task *cc__steal(struct cc__worker *w) {
     int rounds = cc__worker_count(w->runtime) == 1 ? 1 : ROUNDS;
     for (int round = 1; t == NULL && round <= rounds; round++) t = steal_round(w, round == ROUNDS);
     return t;
+}
+
+/* What waits in the ring of one that has picked nothing since the last look: it computes, or the system runs something
+ * else in its place, a time slice long. What is new goes to others meanwhile; those would be the only ones to wait. One
+ * other worker is looked at each time, since each look costs it a cache miss. */
+struct cc__task *cc__steal_stranded(struct cc__worker *w) {
+    struct cc__runtime *rt = w->runtime;
+    unsigned count = cc__worker_count(rt);
+    if (CC__LIKELY(count == 1) || rt->no_stealing) return NULL;
+    struct cc__worker *other = &rt->workers[w->other % count];
+    struct cc__task *first = NULL, *t;
+    if (other != w && cc__load_relaxed(&other->tick) == w->other_tick) {
+        while ((t = cc__runq_steal(w, &w->begun, &other->begun)) != NULL) {
+            if (first == NULL)
+                first = t;
+            else
+                cc__runq_push(w, &w->begun, t);
+        }
+    }
+    if (++w->other % count == w->id) w->other++;
+    w->other_tick = cc__load_relaxed(&rt->workers[w->other % count].tick);
+    return first;
 }
 
 static bool share_jobs(struct cc__worker *victim) {

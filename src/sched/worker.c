@@ -12,7 +12,8 @@
  * (docs/decisions/0010-newest-first.md).
  *
  * Every 61st task, or every half millisecond where tasks take longer than that allows, the timers, descriptors, the
- * pinned and the global queue come first, so that no local crowd starves them. Cycles are read at these looks only:
+ * pinned and the global queue come first, so that no local crowd starves them, and the tasks of a worker that stands
+ * still. Cycles are read at these looks only:
  * how many tasks there are between two is guessed from those since the last. (Half a millisecond at 3 GHz: where the
  * counter is slower than that, so are the looks at slow tasks.)
  *
@@ -133,6 +134,7 @@ static CC__COLD struct cc__task *look_around(struct cc__worker *w) {
     open_post(w);
     struct cc__task *t = take_low_in_turn(w);
     if (t == NULL) t = take_pinned(w);
+    if (t == NULL && turn > 0) t = cc__steal_stranded(w);
     return t != NULL ? t : cc__inject_take_batch(&w->runtime->inject, w);
 }
 

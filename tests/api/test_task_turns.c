@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Goal: priorities order tasks and starve none: high before normal but for one time in eight, low last, and all the
- * same while there is other work without end; and a task keeps its priority when it comes back from a wait.
+ * same while there is other work without end; and a task keeps its priority when it comes back from a wait. What waits
+ * behind a task that computes is run by another worker, though that one has enough to do.
  * Method: one worker, nobody who would start another; a task that yields, or several that keep each other busy, until
  * one of low priority has run; tasks of each priority that are held back, all made ready at once and noted in the order
- * they run.
+ * they run. Then two workers: one computes until those have run that it has woken, the other has one that yields.
  */
 #include "runtimes.h"
 
@@ -165,5 +166,43 @@ static void one_in_eight_is_normal(void **state) {
     test_on_attr(&alone, high_and_normal, NULL);
 }
 
+/* ---- behind one that stands still ---- */
+
+static _Atomic int busy, ran;
+static void *is_busy(void *arg) {
+    cc__store_release(&busy, 1);
+    return yields_until_done(arg);
+}
+static void *runs_once_woken(void *gate) {
+    int v;
+    cc__add_relaxed(&waiting, 1);
+    test_must(cc_channel_recv(gate, &v) == -EPIPE);
+    cc__add_relaxed(&ran, 1);
+    return NULL;
+}
+static void *computes(void *arg) {
+    enum { WOKEN = 8, IN_THE_SLOT = 1 };
+    cc_task t[WOKEN], other;
+    cc_chan *gate;
+    test_must(cc_channel_create(&gate, sizeof(int), 0) == 0);
+    cc__store_relaxed(&waiting, 0);
+    cc__store_relaxed(&done, 0);
+    for (int i = 0; i < WOKEN; i++) t[i] = spawn(CC_PRIORITY_NORMAL, runs_once_woken, gate);
+    while (cc__load_relaxed(&waiting) < WOKEN) cc_yield();
+    other = spawn(CC_PRIORITY_NORMAL, is_busy, NULL);
+    while (cc__load_acquire(&busy) == 0) cc__cpu_relax();
+    cc_channel_close(gate);
+    while (cc__load_relaxed(&ran) < WOKEN - IN_THE_SLOT) cc__cpu_relax();
+    cc__store_release(&done, 1);
+    for (int i = 0; i < WOKEN; i++) test_must(cc_task_join(t[i], NULL) == 0);
+    test_must(cc_task_join(other, NULL) == 0);
+    cc_channel_destroy(gate);
+    return arg;
+}
+static void none_wait_behind_one_that_computes(void **state) {
+    (void)state;
+    test_on_attr(&(cc_runtime_attr){.workers = 2, .max_workers = 2, .no_monitor = 1}, computes, NULL);
+}
+
 TEST_MAIN(cmocka_unit_test(low_priority_comes_to_its_turn), cmocka_unit_test(priorities_outlast_waits),
-          cmocka_unit_test(one_in_eight_is_normal))
+          cmocka_unit_test(one_in_eight_is_normal), cmocka_unit_test(none_wait_behind_one_that_computes))

@@ -202,6 +202,7 @@ void cc__account_ending(cc_runtime *rt) {
 EMPTY(struct cc__task *, cc__runq_pop, NULL, struct cc__runq *q)
 EMPTY(bool, cc__runq_empty, true, struct cc__runq *q)
 EMPTY(struct cc__task *, cc__steal, NULL, struct cc__worker *w)
+EMPTY(struct cc__task *, cc__steal_stranded, NULL, struct cc__worker *w)
 EMPTY(struct cc__task *, cc__tasks_take, NULL, struct cc__tasks *l)
 EMPTY(struct cc__task *, cc__timers_expire, NULL, struct cc__timers *s, int64_t now_ns)
 EMPTY(struct cc__task *, cc__timers_cancel_futures, NULL, struct cc__timers *s)
