@@ -202,7 +202,8 @@ struct cc__worker {
     unsigned poll_owed, poll_step; /* short sleeps before it may look on again; and after the next failure */
     unsigned poll_won;             /* times in a row that looking on was not in vain */
     uint32_t poll_tail;            /* where its ring of the begun ended a turn ago */
-    uint32_t other, other_tick;    /* whom it has looked at, at its last look, and what that one had picked */
+    uint32_t other, other_tick;    /* whom it has looked at last, how much that one had picked, */
+    uint64_t other_looked;         /* and when that was, in cycles */
 
     /* What others touch, each on lines of its own. */
     struct cc__slot slot __attribute__((aligned(CC__FALSE_SHARING)));

@@ -27,7 +27,14 @@
 #include "choice.h"
 #include "slot.h"
 
-enum { LOOK_EVERY_MAX = 61, LOOK_CYCLES = 1500000, THROUGH_MAX = 8, TURN_PARTS = 8, LOW_NS = 50000000 };
+enum {
+    LOOK_EVERY_MAX = 61,
+    LOOK_CYCLES = 1500000,
+    STRANDED_CYCLES = LOOK_CYCLES / 4,
+    THROUGH_MAX = 8,
+    TURN_PARTS = 8,
+    LOW_NS = 50000000
+};
 
 bool cc__worker_expire(struct cc__timers *s, int64_t *now) {
     int64_t next = cc__load_relaxed(&s->next_ns);
@@ -134,7 +141,10 @@ static CC__COLD struct cc__task *look_around(struct cc__worker *w) {
     open_post(w);
     struct cc__task *t = take_low_in_turn(w);
     if (t == NULL) t = take_pinned(w);
-    if (t == NULL && turn > 0) t = cc__steal_stranded(w);
+    if (t == NULL && cycles - w->other_looked >= STRANDED_CYCLES) {
+        w->other_looked = cycles;
+        t = cc__steal_stranded(w);
+    }
     return t != NULL ? t : cc__inject_take_batch(&w->runtime->inject, w);
 }
 
