@@ -50,6 +50,7 @@ static inline uint32_t cc__fd_generation(const struct cc__fd *e) {
 /* Which descriptor it is now, for the calls below.
  *   Returns    0; -EBADF it is being closed */
 CC__HOT int cc__fd_which(struct cc__fd *e, uint32_t *generation);
+CC__HOT bool cc__fd_which_now(const struct cc__fd *e, uint32_t *generation); /* false: it is being closed */
 /* Use it: from now on until the drop its number stays its own, for who closes it leaves that to the last who uses it.
  * False: it is another one by now. */
 CC__HOT bool cc__fd_hold(struct cc__fd *e, uint32_t generation);

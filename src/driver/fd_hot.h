@@ -41,10 +41,13 @@ static inline bool cc__fd_is_odd(uint64_t life) {
 
 CC__COLD int cc__fd_which_slowly(struct cc__fd *e, uint32_t *generation); /* it was odd */
 
-CC__HOT int cc__fd_which(struct cc__fd *e, uint32_t *generation) {
+CC__HOT bool cc__fd_which_now(const struct cc__fd *e, uint32_t *generation) {
     uint64_t life = cc__load_acquire(&e->life); /* [FD3] acquire: the one before is closed */
     *generation = (uint32_t)(life >> 32);
-    return CC__LIKELY(!cc__fd_is_odd(life)) ? 0 : cc__fd_which_slowly(e, generation);
+    return CC__LIKELY(!cc__fd_is_odd(life));
+}
+CC__HOT int cc__fd_which(struct cc__fd *e, uint32_t *generation) {
+    return CC__LIKELY(cc__fd_which_now(e, generation)) ? 0 : cc__fd_which_slowly(e, generation);
 }
 
 CC__HOT bool cc__fd_hold(struct cc__fd *e, uint32_t generation) {

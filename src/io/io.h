@@ -74,10 +74,13 @@ static inline __attribute__((always_inline)) int cc__io_wait_here(struct cc__io_
     t->tried = true;
     return cc__io_waited(t->e, t->way, rc, tried);
 }
-/* Whether it is a connection that was made here: most are. */
-static inline bool cc__io_is_connection(const struct cc__io_try *t) {
+/* The entry of a descriptor that is a connection, made here, and which one; NULL: it may be anything. */
+static inline struct cc__fd *cc__io_connection(int fd, uint32_t *generation) {
     enum { CONNECTION = CC__FD_OURS | CC__FD_STREAM | CC__FD_SOCKET };
-    return (cc__fd_nature(t->e) & CONNECTION) == CONNECTION;
+    struct cc__fd *e = fd < 0 ? NULL : cc__fd_known(fd);
+    if (CC__UNLIKELY(e == NULL)) return NULL;
+    bool is = cc__fd_which_now(e, generation) && (cc__fd_nature(e) & CONNECTION) == CONNECTION;
+    return CC__LIKELY(is) ? e : NULL;
 }
 
 /* Wait until poll() says one of these events of it, as cc_wait_fd(). */

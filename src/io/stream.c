@@ -113,8 +113,9 @@ static ssize_t write_now(const struct cc__io_try *t, struct iovec *iov, int coun
 }
 
 /* Read into buffers of n bytes in all, n above 0. */
-static ssize_t read_any(struct cc__io_try t, struct iovec *iov, int count, size_t n) {
-    int rc = 0;
+static ssize_t read_some(int fd, struct iovec *iov, int count, size_t n) {
+    struct cc__io_try t;
+    int rc = cc__io_begin(&t, fd, CC__FD_IN);
     while (rc == 0) {
         if ((rc = cc__io_may_try(&t)) > 0) {
             ssize_t k = read_now(&t, iov, count);
@@ -127,14 +128,9 @@ static ssize_t read_any(struct cc__io_try t, struct iovec *iov, int count, size_
     return rc != -EPERM ? rc : move_blocking(&t, read_blocking, iov, count); /* a file */
 }
 
-static ssize_t read_some(int fd, struct iovec *iov, int count, size_t n) {
-    struct cc__io_try t;
-    int rc = cc__io_begin(&t, fd, CC__FD_IN);
-    return rc != 0 ? rc : read_any(t, iov, count, n);
-}
-
 /* The same of a connection: all that is done for a message is here, in one frame. */
-static inline ssize_t read_connection(struct cc__io_try t, void *buf, size_t n) {
+static inline ssize_t read_connection(struct cc__fd *e, int fd, uint32_t generation, void *buf, size_t n) {
+    struct cc__io_try t = {.e = e, .fd = fd, .way = CC__FD_IN, .generation = generation};
     int rc;
     do {
         if (CC__LIKELY((rc = cc__io_may_try(&t)) > 0)) {
@@ -183,14 +179,16 @@ static ssize_t move_nothing(int fd) {
     return rc;
 }
 
-ssize_t cc_read(int fd, void *buf, size_t n) {
-    struct cc__io_try t;
-    if (CC__UNLIKELY(n == 0)) return move_nothing(fd);
-    int rc = cc__io_begin(&t, fd, CC__FD_IN);
-    if (CC__UNLIKELY(rc != 0)) return rc;
-    if (CC__LIKELY(cc__io_is_connection(&t))) return read_connection(t, buf, n);
+static CC__NOINLINE ssize_t read_one(int fd, void *buf, size_t n) {
     struct iovec iov = {.iov_base = buf, .iov_len = n};
-    return read_any(t, &iov, 1, n);
+    return read_some(fd, &iov, 1, n);
+}
+
+ssize_t cc_read(int fd, void *buf, size_t n) {
+    if (CC__UNLIKELY(n == 0)) return move_nothing(fd);
+    uint32_t generation;
+    struct cc__fd *e = cc__io_connection(fd, &generation);
+    return CC__LIKELY(e != NULL) ? read_connection(e, fd, generation, buf, n) : read_one(fd, buf, n);
 }
 
 ssize_t cc_read_full(int fd, void *buf, size_t n) {
@@ -233,7 +231,7 @@ static ssize_t write_begin(int fd, struct iovec *iov, int count, size_t n) {
     return rc != 0 ? rc : write_all(&t, iov, count, n);
 }
 
-/* k bytes are written, or none, and why. */
+/* The rest, of which k bytes are written; or none, and why. */
 static CC__COLD ssize_t write_rest(struct cc__io_try t, const char *buf, size_t n, ssize_t k) {
     if (k < 0 && k != -EAGAIN) return k;
     size_t at = k < 0 ? 0 : (size_t)k;
@@ -242,20 +240,22 @@ static CC__COLD ssize_t write_rest(struct cc__io_try t, const char *buf, size_t 
     return rc < 0 ? rc : (ssize_t)n;
 }
 
+static CC__NOINLINE ssize_t write_one(int fd, const void *buf, size_t n) {
+    struct iovec iov = {.iov_base = (void *)(uintptr_t)buf, .iov_len = n};
+    return write_begin(fd, &iov, 1, n);
+}
+
 ssize_t cc_write(int fd, const void *buf, size_t n) {
-    struct cc__io_try t;
-    ssize_t k = 0;
     if (CC__UNLIKELY(n == 0)) return move_nothing(fd);
-    int rc = cc__io_begin(&t, fd, CC__FD_OUT);
-    if (CC__UNLIKELY(rc != 0)) return rc;
-    if (CC__LIKELY(cc__io_is_connection(&t))) { /* seldom full: most messages are written at once */
-        if (CC__UNLIKELY(cc__io_hold(&t) != 0)) return -EBADF;
-        k = cc__sock_send_here(fd, buf, n);
-        cc__io_drop(&t);
-        cc__run_completed();
-        if (CC__LIKELY(k == (ssize_t)n)) return k;
-    }
-    return write_rest(t, buf, n, k);
+    uint32_t generation;
+    struct cc__fd *e = cc__io_connection(fd, &generation);
+    if (CC__UNLIKELY(e == NULL)) return write_one(fd, buf, n);
+    struct cc__io_try t = {.e = e, .fd = fd, .way = CC__FD_OUT, .generation = generation};
+    if (CC__UNLIKELY(cc__io_hold(&t) != 0)) return -EBADF;
+    ssize_t k = cc__sock_send_here(fd, buf, n); /* it is seldom full: most messages are written at once */
+    cc__io_drop(&t);
+    cc__run_completed();
+    return CC__LIKELY(k == (ssize_t)n) ? k : write_rest(t, buf, n, k);
 }
 
 /* A copy of some buffers, to be changed: in `few` or on the heap. NULL: no memory. */

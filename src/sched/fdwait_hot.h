@@ -15,19 +15,25 @@
 /* A wait was not matched, but ended with rc; its node is off. CC__WAIT_AGAIN: it is to begin anew. */
 CC__COLD int cc__fd_waited(struct cc__fd *e, enum cc__fd_way way, struct cc__wait *w, int rc);
 
+static inline void cc__prefetch_two(uintptr_t lines) {
+    cc__prefetch_to_write(lines);
+    cc__prefetch_to_write(lines + CC__CACHE_LINE);
+}
+
 /* Begin to fetch what the task after the next one of the ring touches first: its fiber, the second line of its record,
  * and its stack about the node that it waited with. Its record itself is written when it is put there. */
 static inline void cc__run_fetch_ahead(struct cc__worker *w) {
 #if CC__INLINE_HOT
-    enum { BELOW = 2, ABOVE = 5 }; /* lines of its stack */
     uint32_t head = cc__load_relaxed(&w->begun.head);
     if ((int32_t)(cc__load_relaxed(&w->begun.tail) - head) < 2) return;
     struct cc__task *t = cc__load_relaxed(&w->begun.slot[(head + 1) & CC__RUNQ_MASK]);
     uintptr_t fiber = (uintptr_t)cc__glance(&t->fiber), node = (uintptr_t)cc__glance(&t->value);
-    cc__prefetch_to_write(fiber);
-    cc__prefetch_to_write(fiber + CC__CACHE_LINE);
     cc__prefetch_to_write((uintptr_t)t + CC__CACHE_LINE);
-    for (int i = -BELOW; i < ABOVE; i++) cc__prefetch_to_write(node + (uintptr_t)i * CC__CACHE_LINE);
+    cc__prefetch_two(fiber);
+    cc__prefetch_two(node - (uintptr_t)2 * CC__CACHE_LINE);
+    cc__prefetch_two(node);
+    cc__prefetch_two(node + (uintptr_t)2 * CC__CACHE_LINE);
+    cc__prefetch_to_write(node + (uintptr_t)4 * CC__CACHE_LINE);
 #else
     (void)w;
 #endif

@@ -134,6 +134,11 @@ static inline bool hold(struct cc__task *t) {
 static inline __attribute__((always_inline)) void wake_claimed(struct cc__wait *node, enum cc__outcome outcome,
                                                                struct cc__task **next, bool quick) {
     struct cc__task *t = node->task; /* the node is gone as soon as its wait is settled */
+    if (CC__LIKELY(node->taken)) {
+        cc__wait_overrule(node, outcome);
+        unparked(t, CC__UNPARK_QUEUE, next, false);
+        return;
+    }
     uint32_t generation = cc__task_generation(cc__load_relaxed(&t->control));
     bool held = !quick && hold(t);
     if (!quick) CC__EDGE_RELEASE(t);

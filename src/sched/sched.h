@@ -149,15 +149,16 @@ struct cc__counts {
 struct cc__worker {
     struct cc__runtime *runtime;
     uint32_t id;
-    uint32_t lifo_streak;   /* taken from the slot in a row */
-    uint32_t through;       /* new ones in a row that went before what was begun */
-    uint32_t ring_looks;    /* times it looked into its rings, */
-    uint32_t inject_looks;  /* and took from the global queue */
-    bool spills;            /* what is ready again goes to the global queue (placement.c) */
-    bool in_turn;           /* tasks that yielded are in the ring of the new: what overflows it keeps its order */
-    uint32_t until_look;    /* picks until the next look at what is not local */
-    uint32_t look_every;    /* of late */
-    uint64_t looked;        /* when that was, in cycles */
+    uint32_t lifo_streak;  /* taken from the slot in a row */
+    uint32_t through;      /* new ones in a row that went before what was begun */
+    uint32_t ring_looks;   /* times it looked into its rings, */
+    uint32_t inject_looks; /* and took from the global queue */
+    bool spills;           /* what is ready again goes to the global queue (placement.c) */
+    bool in_turn;          /* tasks that yielded are in the ring of the new: what overflows it keeps its order */
+    uint32_t until_look;   /* picks until the next look at what is not local */
+    uint32_t look_every;   /* of late */
+    uint64_t looked, other_looked; /* when that was, in cycles; and when it has looked at another worker, */
+    uint32_t other, other_tick;    /* which, and how much that one had picked */
     int64_t low_since_ns;   /* tasks of low priority wait at least since then; 0: none, as far as it has looked */
     struct cc__fiber *root; /* the thread's own stack, where it searches and sleeps */
     struct cc__task *next;  /* handed over by a task that ends: it goes first */
@@ -202,8 +203,6 @@ struct cc__worker {
     unsigned poll_owed, poll_step; /* short sleeps before it may look on again; and after the next failure */
     unsigned poll_won;             /* times in a row that looking on was not in vain */
     uint32_t poll_tail;            /* where its ring of the begun ended a turn ago */
-    uint32_t other, other_tick;    /* whom it has looked at last, how much that one had picked, */
-    uint64_t other_looked;         /* and when that was, in cycles */
 
     /* What others touch, each on lines of its own. */
     struct cc__slot slot __attribute__((aligned(CC__FALSE_SHARING)));

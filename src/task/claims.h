@@ -7,13 +7,15 @@
  *   3 write into the waiters' frames what is for them, if that was not done before
  *   4 settle each wait and unpark its waiter, in the order they were added (sched/claims.h)
  *
- * A claimed wait is nobody else's to decide, so its frame stays until 4, whatever cancels or times out. A node whose
+ * A claimed wait is nobody else's to decide, so its frame stays until 4, whatever cancels or times out. A task that is
+ * parked by then is claimed and unparked in one step at 1: nobody can run it before 4 has queued it. A node whose
  * wait cannot be claimed is off the list, too: its waiter passes through the lock before it leaves, and finds it off.
  *
  * Prev: task/keep_hot.h  Next: task/lock.c */
 #ifndef CC__TASK_CLAIMS_H
 #define CC__TASK_CLAIMS_H
 
+#include "../trace/edges.h"
 #include "wait.h"
 
 /* Claimed waits in order, linked by their nodes' `next`; zero is none. */
@@ -35,7 +37,8 @@ static inline void cc__claims_add(struct cc__claims *c, struct cc__wait *w, enum
 /* With the lock: take the first off a list that is not empty. True: it was claimed, and is the last of the claims. */
 static inline bool cc__claims_take(struct cc__claims *c, struct cc__waitlist *l, enum cc__outcome outcome) {
     struct cc__wait *w = cc__waitlist_take_first(l);
-    if (!cc__wait_claim(w)) return false;
+    w->taken = !CC__TRACING(CC__TELL_WAKES) && cc__wait_take(w);
+    if (!w->taken && !cc__wait_claim(w)) return false;
     cc__claims_add(c, w, outcome);
     return true;
 }

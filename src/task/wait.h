@@ -36,6 +36,7 @@ struct cc__wait {
     uint8_t outcome;    /* if it is one of several that were claimed: what it is to be (claims.h) */
     bool one_of;        /* several nodes of one wait */
     bool hit;           /* by this node its wait was decided; see cc__wait_settle() */
+    bool taken;         /* claimed and unparked in one step: cc__wait_take() */
     const char *reason; /* shown in dumps */
 };
 _Static_assert(sizeof(struct cc__wait) == 64, "a wait node is one cache line");

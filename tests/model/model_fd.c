@@ -20,7 +20,7 @@
  * Break: src/driver/fd_hot.h: CC__UNLIKELY(cc__fd_is_odd(was)) && (uint32_t)was == 1 => false && was != 0
  * Break: src/driver/fd_hot.h: CC__POLL_IN) != 0) cc__fd_tell => CC__POLL_IN) != 0 && e->in.first) cc__fd_tell
  * Break: src/driver/fd.c: cc__claims_all(woken, &e->in, CC__MATCHED); => ;
- * Break: src/sched/fdwait.c: cc__fd_leave(e, way, &w); => ;
+ * Break: src/sched/fdwait.c: cc__fd_leave(e, way, w); => ;
  * Break: src/driver/fd.c: (void)cc__claims_first(woken, next, CC__MATCHED); => (void)next;
  */
 #include "locks.h"

@@ -12,7 +12,7 @@
  * Weaken: src/task/wait_hot.h: cc__wait_settle: store_release -> relaxed
  * Break: src/task/claims.h: while (l->first != NULL) => if (l->first != NULL)
  * Break: src/sync/notify.c: n->priv_pending = 1; => ;
- * Break: src/task/claims.h: if (!cc__wait_claim(w)) return false; => ;
+ * Break: src/task/claims.h: if (!w->taken && !cc__wait_claim(w)) return false; => ;
  */
 #include "locks.h"
 

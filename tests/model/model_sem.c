@@ -14,8 +14,10 @@
  * Break: src/sync/sem.c: if (cc__claims_take(got => if (!cc__claims_take(got
  * Break: src/sync/sem.c: cc__waitlist_remove(CC__SYNC_LIST(s), w); => ;
  * Break: src/sync/sem.c: CC__SYNC_LIST(s)->first != NULL || s->priv_permits => s->priv_permits
- * Break: src/task/claims.h: if (!cc__wait_claim(w)) return false; => ;
+ * Break: src/task/claims.h: if (!w->taken && !cc__wait_claim(w)) return false; => ;
  * Break: src/sched/park.c: cc__wait_settle(node, outcome); => ;
+ * Break: src/sched/park.c: cc__wait_overrule(node, outcome); => ;
+ * Break: src/sched/park.c: unparked(t, CC__UNPARK_QUEUE, next, false); => ;
  */
 #include "locks.h"
 

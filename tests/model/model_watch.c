@@ -14,7 +14,7 @@
  * Break: src/chan/watch.c: cc__claims_all(&claims, &w->receivers, CC__CLOSED); => ;
  * Break: src/chan/watch.c: } while (rc == 0 || rc == CC__WAIT_AGAIN); => } while (false);
  * Break: src/task/claims.h: while (cc__claims_first => if (cc__claims_first
- * Break: src/task/claims.h: if (!cc__wait_claim(w)) return false; => ;
+ * Break: src/task/claims.h: if (!w->taken && !cc__wait_claim(w)) return false; => ;
  * Break: src/sched/claims.h: if (CC__LIKELY(rc == 0 || rc == -EPIPE)) return rc; => return rc;
  */
 #include "kinds.h"
