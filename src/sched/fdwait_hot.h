@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Waiting for a descriptor, inline in whoever reads: R3 to R6 of driver/fd.c. A server's fibers are more than its cache
  * holds, and what one touches between two messages is fetched anew for each: so there is one frame from the user's call
- * to the switch, and little code.
+ * to the switch, and little code (docs/decisions/0021-fetch-ahead.md).
  *
  * Prev: sched/poll.c  Next: sched/fdwait.c */
 #ifndef CC__SCHED_FDWAIT_HOT_H

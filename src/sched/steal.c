@@ -105,7 +105,7 @@ struct cc__task *cc__steal(struct cc__worker *w) {
 
 /* What waits in the ring of one that has picked nothing since the last look: it computes, or the system runs something
  * else in its place, a time slice long. What is new goes to others meanwhile; those would be the only ones to wait. One
- * other worker is looked at each time, since each look costs it a cache miss. */
+ * other worker is looked at each time, since each look costs it a cache miss (docs/decisions/0022-stranded.md). */
 struct cc__task *cc__steal_stranded(struct cc__worker *w) {
     struct cc__runtime *rt = w->runtime;
     unsigned count = cc__worker_count(rt);
