@@ -19,7 +19,8 @@ enum { CC__FD_OURS = 1, CC__FD_STREAM = 2, CC__FD_SOCKET = 4 };
 
 struct cc__fd {
     struct cc__waitlist in;    /* who reads. Its lock guards the other list, too. mark: CC__FD_OURS and so on */
-    struct cc__waitlist out;   /* who writes. mark: the number of the reactor that watches it; 0: none. lock: a word */
+    struct cc__waitlist out;   /* who writes. mark: the number of the reactor that watches it; 0: none. lock: see
+                                * cc__fd_leave_word() */
     _Atomic uint32_t ready[2]; /* by way.  W: who polls, who tries; by read-modify-write.  R: any.  [FD1] */
     /* Generation << 32 | how many use it now. The generation is one more each time it is closed, or made; odd: being
      * closed.  W: the generation with the lock, the count any; by read-modify-write.  R: any.  [FD3] */

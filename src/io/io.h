@@ -66,13 +66,15 @@ static inline void cc__io_tried(struct cc__io_try *t, ssize_t rc, bool drained) 
 /* It would wait: 0 try again; a negative errno. If that is -ECANCELED or -ETIMEDOUT and nothing was tried yet: 0,
  * once. The second is inline. */
 int cc__io_wait(struct cc__io_try *t);
-CC__COLD int cc__io_waited(struct cc__fd *e, enum cc__fd_way way, int rc, bool tried); /* what a wait came to */
-static inline __attribute__((always_inline)) int cc__io_wait_here(struct cc__io_try *t) {
+CC__COLD int cc__io_not_ready(struct cc__fd *e, enum cc__fd_way way, int rc, bool tried);
+static inline int cc__io_waited(struct cc__io_try *t, int rc) {
     bool tried = t->tried;
-    int rc = cc__fd_wait_here(t->e, t->fd, t->way, t->generation);
     if (CC__LIKELY(rc == 0)) return 0;
     t->tried = true;
-    return cc__io_waited(t->e, t->way, rc, tried);
+    return cc__io_not_ready(t->e, t->way, rc, tried);
+}
+static inline __attribute__((always_inline)) int cc__io_wait_here(struct cc__io_try *t) {
+    return cc__io_waited(t, cc__fd_wait_here(t->e, t->fd, t->way, t->generation));
 }
 /* The entry of a descriptor that is a connection, made here, and which one; NULL: it may be anything. */
 static inline struct cc__fd *cc__io_connection(int fd, uint32_t *generation) {

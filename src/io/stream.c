@@ -22,14 +22,14 @@ enum { SEND_BYTES = 1 << 20 }; /* of a file, or to one, at a time: each is an op
 
 /* ---- trying ---- */
 
-int cc__io_waited(struct cc__fd *e, enum cc__fd_way way, int rc, bool tried) {
+int cc__io_not_ready(struct cc__fd *e, enum cc__fd_way way, int rc, bool tried) {
     if (tried || (rc != -ECANCELED && rc != -ETIMEDOUT)) return rc;
     cc__fd_may_be_more(e, way, CC__FD_READY); /* what can be done at once is done: by one attempt */
     return 0;
 }
 
 int cc__io_wait(struct cc__io_try *t) {
-    return cc__io_wait_here(t);
+    return cc__io_waited(t, cc__fd_wait(t->e, t->fd, t->way, t->generation));
 }
 
 int cc__io_block(int (*fn)(void *), void *arg) {
