@@ -21,7 +21,8 @@
  * It looks every quarter millisecond while tasks wait and workers are blocked that can be made up for, and once more
  * so soon when it has found one stuck; up to five milliseconds apart while tasks wait, since each look takes a cpu from
  * one that computes; up to ten otherwise; but not later than a timer of a worker that is not idle, and each millisecond
- * while one that watches descriptors is at work and another sleeps that could answer in its place. When all workers
+ * while one that watches descriptors is at work and another sleeps that could answer in its place: or only each fourth,
+ * if no worker was stuck for a second, since a look takes some 20 us from whoever answers. When all workers
  * have been idle for a while it sleeps until one is woken:
  *
  *   monitor                                       a worker that is woken
@@ -47,15 +48,17 @@
 #include <limits.h>
 
 enum {
-    TICK_NS = 250000,     /* between two looks at what is stuck, and how long that takes */
-    POLLING_NS = 1000000, /* at most, while one that is stuck has a reactor, or one may get stuck and others are idle */
-    KNOWN_NS = 1000000,   /* twice that from the look that says how one is stuck to the next */
-    WAITING_NS = 5000000, /* at most, while tasks wait */
-    QUIET_NS = 10000000,  /* at most, while none does */
-    FORKS_STILL = 6,      /* looks at forks that have not changed */
-    LINGER_NS = 50000000, /* all idle for so long: it sleeps */
-    GRACE_NS = 1000000000, /* and when it has slept for so long, it looks whether that is a deadlock */
-    CALM_NS = 10000000     /* no worker computes for long since then: those that were started for that are too many */
+    TICK_NS = 250000,       /* between two looks at what is stuck, and how long that takes */
+    POLLING_NS = 1000000,   /* at most, while one that is stuck has a reactor; or may get stuck, and others are idle; */
+    GUARDING_NS = 4000000,  /* that, if no worker was stuck */
+    LATELY_NS = 1000000000, /* for so long */
+    KNOWN_NS = 1000000,     /* twice that from the look that says how one is stuck to the next */
+    WAITING_NS = 5000000,   /* at most, while tasks wait */
+    QUIET_NS = 10000000,    /* at most, while none does */
+    FORKS_STILL = 6,        /* looks at forks that have not changed */
+    LINGER_NS = 50000000,   /* all idle for so long: it sleeps */
+    GRACE_NS = 1000000000,  /* and when it has slept for so long, it looks whether that is a deadlock */
+    CALM_NS = 10000000      /* no worker computes for long since then: those that were started for that are too many */
 };
 
 static const int64_t STALL_NS = INT64_C(5000000000); /* one task for so long is reported; */
@@ -110,6 +113,7 @@ static void watch(struct cc__worker *w, int64_t now) {
         seen->asked_ns = now + TICK_NS; /* one that sleeps for less than that, for a page or a lock, is not blocked */
         seen->fresh = true;
         cc__count(&w->runtime->growth.stuck);
+        w->runtime->growth.stuck_ns = now;
         cc__log_monitor("worker", w->id, "is stuck");
     } else if (!seen->asleep || now >= seen->asked_ns) {
         seen->fresh = false;
@@ -228,6 +232,7 @@ static void act(struct cc__runtime *rt, const struct survey *s, int64_t now) {
 /* Look at all runtimes. Returns the instant of the next look; CC__NEVER: all workers are idle. */
 static int64_t look(int64_t now, int64_t *pause) {
     bool idle = true, waiting = false, blocked = false, fresh = false, polls = false;
+    bool guards = false, lately = false;
     int64_t timer = CC__NEVER;
     for (struct cc__runtime *rt = monitor.runtimes; rt != NULL; rt = rt->growth.next) {
         cc__coarse_tell(rt, now);
@@ -235,13 +240,16 @@ static int64_t look(int64_t now, int64_t *pause) {
         act(rt, &s, now);
         idle = idle && s.idle >= s.running;
         waiting = waiting || s.waiting;
-        polls = polls || s.polls || (s.watches && s.idle > 0);
+        polls = polls || s.polls;
+        guards = guards || (s.watches && s.idle > 0);
+        lately = lately || now - rt->growth.stuck_ns < LATELY_NS;
         blocked = blocked || (s.blocked > 0 && s.running < rt->base_count + rt->growth.blocked_max);
         fresh = fresh || s.fresh;
         if (s.timer_ns < timer) timer = s.timer_ns;
     }
     int64_t most = !waiting ? QUIET_NS : blocked ? TICK_NS : WAITING_NS;
-    if (polls && most > POLLING_NS) most = POLLING_NS;
+    if (guards && most > GUARDING_NS) most = GUARDING_NS;
+    if ((polls || (guards && lately)) && most > POLLING_NS) most = POLLING_NS;
     *pause = *pause * 2 < most ? *pause * 2 : most;
     int64_t next = now + *pause;
     if (fresh && waiting) { /* a quarter millisecond tells how it is stuck; that alone is no reason to look often */

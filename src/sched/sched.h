@@ -233,11 +233,11 @@ struct cc__growth {
     unsigned burning_max;      /* that are not blocked in the kernel; */
     unsigned blocked_max;      /* and so many that are */
     int64_t every_ns, idle_ns; /* growth for burning workers is that rare; who idles so long goes */
-    int64_t grown_ns, calm_ns; /* the monitor's: when it last did, and since when no worker burns */
+    int64_t grown_ns, calm_ns; /* the monitor's: when it last did, since when no worker burns, */
+    int64_t stuck_ns;          /* and when one was last found stuck */
     struct cc__runtime *next;  /* in the monitor's list; guarded by its lock */
     _Atomic unsigned running;  /* workers.  W: the monitor, who ends.  R: anyone */
-    _Atomic unsigned
-        express; /* 1 + the place of the one that takes what was begun; 0: there is none.  W: the monitor, itself */
+    _Atomic unsigned express; /* 1 + the place of the one that takes what was begun; 0: none.  W: the monitor, itself */
     _Atomic int surplus;      /* temporary ones too many.  W: the monitor, who goes */
     _Atomic uint32_t settled; /* futex word: 1: the program ends, none comes or goes.  W: with the monitor's lock */
     _Atomic uint64_t started; /* temporary ones ever.  W: the monitor.  R: anyone */
