@@ -626,7 +626,7 @@ def echo(connections, epoll, libuv, many):
             Peer("go", "echo_go.go", **GO, goals={name: {2: 0.8}, "p99": {2: 0.5}} if many else {}, beside=LOAD),
         ),
         workers=(1, 2),
-        rounds=11,
+        rounds=15 if many else 11,
         env={"BENCH_CONNECTIONS": str(connections)},
     )
 
