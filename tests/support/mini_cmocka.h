@@ -12,10 +12,12 @@
 struct CMUnitTest {
     const char *name;
     void (*test_func)(void **state);
+    int (*setup_func)(void **state); /* or NULL */
 };
 
-#define cmocka_unit_test(f)                                                                                            \
-    { #f, f }
+#define cmocka_unit_test_setup(f, setup)                                                                               \
+    { #f, f, setup }
+#define cmocka_unit_test(f) cmocka_unit_test_setup(f, NULL)
 
 static int mini_skipped;
 
@@ -26,6 +28,7 @@ static inline int mini_run(const struct CMUnitTest *tests, size_t count) {
         printf("[ RUN      ] %s\n", tests[i].name);
         fflush(stdout);
         mini_skipped = 0;
+        if (tests[i].setup_func != NULL && tests[i].setup_func(&state) != 0) exit(1);
         tests[i].test_func(&state);
         skipped += mini_skipped;
         printf("[ %s ] %s\n", mini_skipped ? " SKIPPED" : "      OK", tests[i].name);
