@@ -121,12 +121,20 @@ static void *more_than_fits(void *arg) {
     free(into);
     return arg;
 }
+/* Whether the system says what is in memory; qemu does not, and then all goes by a buffer. */
+static bool is_told(void) {
+    int fd = make_file();
+    char byte;
+    bool told = __real_preadv2(fd, &(struct iovec){&byte, 1}, 1, 0, RWF_NOWAIT) == 1;
+    test_must(cc_close(fd) == 0);
+    return told;
+}
 static void more_than_they_hold(void **state) {
     (void)state;
     cc__store_relaxed(&sent, 0);
     more_than_fits(NULL);
     test_on_workers(2, more_than_fits, NULL);
-    assert_true(cc__load_relaxed(&sent) >= 2 * 3 * (MUCH / PART));
+    assert_true(!is_told() || cc__load_relaxed(&sent) >= 2 * 3 * (MUCH / PART));
 }
 
 /* All of it goes another way, and no worker waits for it. */
