@@ -13,9 +13,8 @@
  *
  * Every 61st task, or every half millisecond where tasks take longer than that allows, the timers, descriptors, the
  * pinned and the global queue come first, so that no local crowd starves them, and the tasks of a worker that stands
- * still. Cycles are read at these looks only:
- * how many tasks there are between two is guessed from those since the last. (Half a millisecond at 3 GHz: where the
- * counter is slower than that, so are the looks at slow tasks.)
+ * still. Cycles are read at these looks only: how many tasks there are between two is guessed from those since the
+ * last. (Half a millisecond at 3 GHz: where the counter is slower than that, so are the looks at slow tasks.)
  *
  * Prev: sched/inbox.c  Next: sched/steal.c */
 #include "sched.h"
