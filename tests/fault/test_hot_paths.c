@@ -162,16 +162,17 @@ void *__wrap_memcpy(void *to, const void *from, size_t n) {
     return __real_memcpy(to, from, n);
 }
 
+/* The thread that spawned the measured task may still be on its way out of that call and fault beside the worker: both
+ * open the record, and it counts once. */
 static void on_fault(int sig, siginfo_t *info, void *context) {
     (void)context;
     char *at = info->si_addr;
-    if (!cc__load_relaxed(&shared.closed) || at < shared.at || at >= shared.at + shared.bytes) {
+    if (shared.at == NULL || at < shared.at || at >= shared.at + shared.bytes) {
         signal(sig, SIG_DFL); /* a fault like any other: it comes again */
         return;
     }
-    count(SHARED);
-    cc__store_relaxed(&shared.closed, false);
     __real_mprotect(shared.at, shared.bytes, PROT_READ | PROT_WRITE);
+    if (cc__xchg_acq_rel(&shared.closed, false)) count(SHARED);
 }
 static void shared_close(void) {
     if (cc__load_relaxed(&shared.closed)) return;
