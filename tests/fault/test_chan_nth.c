@@ -33,16 +33,16 @@ void *__wrap_aligned_alloc(size_t align, size_t n);
 char *__wrap_strdup(const char *s);
 
 void *__wrap_malloc(size_t n) {
-    return fails() ? NULL : __real_malloc(n);
+    return fails() ? test_no_memory() : __real_malloc(n);
 }
 void *__wrap_calloc(size_t n, size_t size) {
-    return fails() ? NULL : __real_calloc(n, size);
+    return fails() ? test_no_memory() : __real_calloc(n, size);
 }
 void *__wrap_aligned_alloc(size_t align, size_t n) {
-    return fails() ? NULL : __real_aligned_alloc(align, n);
+    return fails() ? test_no_memory() : __real_aligned_alloc(align, n);
 }
 char *__wrap_strdup(const char *s) {
-    return fails() ? NULL : __real_strdup(s);
+    return fails() ? test_no_memory() : __real_strdup(s);
 }
 
 /* ---- what is done ---- */

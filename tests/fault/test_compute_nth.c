@@ -42,13 +42,13 @@ int __wrap_mprotect(void *at, size_t n, int prot);
 int __wrap_madvise(void *at, size_t n, int advice);
 
 void *__wrap_malloc(size_t n) {
-    return fails() ? NULL : __real_malloc(n);
+    return fails() ? test_no_memory() : __real_malloc(n);
 }
 void *__wrap_calloc(size_t n, size_t size) {
-    return fails() ? NULL : __real_calloc(n, size);
+    return fails() ? test_no_memory() : __real_calloc(n, size);
 }
 void *__wrap_aligned_alloc(size_t align, size_t n) {
-    return fails() ? NULL : __real_aligned_alloc(align, n);
+    return fails() ? test_no_memory() : __real_aligned_alloc(align, n);
 }
 void *__wrap_mmap(void *at, size_t n, int prot, int flags, int fd, off_t offset) {
     if (!fails()) return __real_mmap(at, n, prot, flags, fd, offset);

@@ -60,16 +60,16 @@ int __wrap_pthread_key_create(pthread_key_t *key, void (*fn)(void *));
 int __wrap_pthread_setspecific(pthread_key_t key, const void *value);
 
 void *__wrap_malloc(size_t n) {
-    return fails() ? NULL : __real_malloc(n);
+    return fails() ? test_no_memory() : __real_malloc(n);
 }
 void *__wrap_calloc(size_t n, size_t size) {
-    return fails() ? NULL : __real_calloc(n, size);
+    return fails() ? test_no_memory() : __real_calloc(n, size);
 }
 void *__wrap_aligned_alloc(size_t align, size_t n) {
-    return fails() ? NULL : __real_aligned_alloc(align, n);
+    return fails() ? test_no_memory() : __real_aligned_alloc(align, n);
 }
 char *__wrap_strdup(const char *s) {
-    return fails() ? NULL : __real_strdup(s);
+    return fails() ? test_no_memory() : __real_strdup(s);
 }
 void *__wrap_mmap(void *at, size_t n, int prot, int flags, int fd, off_t offset) {
     if (!fails()) return __real_mmap(at, n, prot, flags, fd, offset);

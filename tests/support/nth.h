@@ -8,6 +8,12 @@
 /* What a scenario exits with if no call failed; a status that no sanitizer has. 0: one did, and all went well. */
 enum { TEST_NTH_NOT_REACHED = 3 };
 
+/* As the C library's own refuse memory: where a program is linked statically, its callers are in the C library, too. */
+static inline TEST_UNUSED void *test_no_memory(void) {
+    errno = ENOMEM;
+    return NULL;
+}
+
 /* Run a scenario, a process each, with a pointer to N as its argument. Where every step is slow, each fifth N is taken,
  * from another one on in each run: odd and even ones still take turns. Returns the first N that was not reached. */
 static inline TEST_UNUSED long test_nth(void (*scenario)(void *)) {
