@@ -133,7 +133,8 @@ static inline TEST_UNUSED int test_in_child(void (*fn)(void *), void *arg, char 
 static inline TEST_UNUSED void test_aborts(void (*fn)(void *), void *arg, const char *text) {
     char err[4096];
     int status = test_in_child(fn, arg, err, sizeof err);
-    if (strstr(err, text) == NULL) print_message("expected \"%s\" in:\n%s\n", text, err);
+    if (strstr(err, text) == NULL)
+        print_message("expected \"%s\" in, with status %#x:\n%s\n", text, (unsigned)status, err);
     assert_non_null(strstr(err, text));
     assert_true(WIFSIGNALED(status));
     assert_int_equal(WTERMSIG(status), SIGABRT);
