@@ -59,7 +59,8 @@ static inline int mini_run(const struct CMUnitTest *tests, size_t count) {
 #define assert_int_not_equal(a, b) mini_check((intmax_t)(a) != (intmax_t)(b), "%s is %s, %jd", #a, #b, (intmax_t)(b))
 #define assert_ptr_equal(a, b) mini_check((const void *)(a) == (const void *)(b), "%s is not %s", #a, #b)
 #define assert_ptr_not_equal(a, b) mini_check((const void *)(a) != (const void *)(b), "%s is %s", #a, #b)
-#define assert_string_equal(a, b) mini_check(strcmp((a), (b)) == 0, "%s is \"%s\", not \"%s\"", #a, (a), (b))
+#define assert_string_equal(a, b)                                                                                      \
+    mini_check(strcmp((a), (b)) == 0, "%s is \"%s\", not \"%s\"", #a, (const char *)(a), (const char *)(b))
 #define assert_memory_equal(a, b, n) mini_check(memcmp((a), (b), (n)) == 0, "%s differs from %s", #a, #b)
 #define assert_in_range(v, lo, hi)                                                                                     \
     mini_check((uintmax_t)(v) >= (uintmax_t)(lo) && (uintmax_t)(v) <= (uintmax_t)(hi), "%s is %ju", #v, (uintmax_t)(v))
