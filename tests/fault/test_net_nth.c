@@ -90,7 +90,6 @@ int __wrap_listen(int fd, int backlog) {
 int __wrap_epoll_ctl(int set, int op, int fd, struct epoll_event *e) {
     return fails() ? fail_with(ENOMEM) : __real_epoll_ctl(set, op, fd, e);
 }
-
 int __wrap_getaddrinfo(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **out) {
     resolving = true;
     int rc = __real_getaddrinfo(node, service, hints, out);
