@@ -20,7 +20,8 @@ CC_BEGIN_DECLS
 
 /* Open a file: flags and mode as of open(); it is not inherited by programs that are exec'd.
  *   Returns    a descriptor; -ENOENT, -EACCES, -EISDIR, ...; -EINVAL no path; -ECANCELED, -ETIMEDOUT
- *   Call from  fiber or thread           Blocks: the caller only */
+ *   Call from  fiber or thread           Blocks: the caller only; its thread, where a FIFO without its other end has
+ *              taken the place of a file that was opened there within the last second */
 CC_API int cc_open(const char *path, int flags, unsigned mode);
 
 /* Read up to n bytes from a place of it, or write all n there; where the file stands does not change.

@@ -8,10 +8,12 @@
  * SIGPIPE is sent to the thread that writes. Workers have it blocked, and it may stay pending there for ever; a plain
  * thread that has not is kept from it for the one write.
  *
- * Prev: plat/sock.c  Next: plat/uring.c */
+ * Prev: plat/seen.c  Next: plat/uring.c */
 #include "fdio.h"
 
+#include "clock.h"
 #include "poll.h"
+#include "seen.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -159,8 +161,9 @@ ssize_t cc__fdio_write(int fd, const struct iovec *iov, int count, int64_t at, b
 /* ---- without waiting: paths ---- */
 
 /* The kernel walks a path that is in memory without waiting (openat2() with RESOLVE_CACHED, since 5.12); but then a
- * FIFO or a device is opened as long as that takes. So what is there is looked at first. Another may put a FIFO in its
- * place just then; our thread would wait, which is a pity and no harm. */
+ * FIFO or a device is opened as long as that takes. So what is there is looked at first, unless that was done less than
+ * a second ago: looking takes as long as opening. Another may put a FIFO in its place meanwhile; our thread would wait,
+ * which is a pity and no harm. */
 static int open_cached(const char *path, uint64_t flags) {
     struct open_how how = {.flags = flags | O_CLOEXEC, .resolve = RESOLVE_CACHED};
     long rc = syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
@@ -182,13 +185,24 @@ int cc__fdio_stat_now(const char *path, struct stat *out) {
     return rc;
 }
 
-int cc__fdio_open_now(const char *path, int flags) {
+/* Whether it is a file or directory that is opened, or one was there a moment ago. */
+static int open_look(const char *path, int flags) {
     struct stat st;
+    uint64_t key = cc__seen_key(path);
+    int64_t now_ns = cc__now_ns();
+    if (cc__seen(key, now_ns)) return 0;
+    int rc = look_at(path, (uint64_t)(flags & O_NOFOLLOW), &st);
+    if (rc != 0) return rc;
+    if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) return -EAGAIN;
+    cc__seen_note(key, now_ns);
+    return 0;
+}
+
+int cc__fdio_open_now(const char *path, int flags) {
     const int not_now = O_CREAT | O_TRUNC | O_PATH | (O_TMPFILE & ~O_DIRECTORY);
     if ((flags & not_now) != 0) return -EAGAIN;
-    int saved = errno, rc = look_at(path, flags & O_NOFOLLOW, &st);
-    if (rc == 0)
-        rc = S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) ? open_cached(path, (uint64_t)(unsigned)flags) : -EAGAIN;
+    int saved = errno, rc = open_look(path, flags);
+    if (rc == 0) rc = open_cached(path, (uint64_t)(unsigned)flags);
     errno = saved;
     return rc;
 }

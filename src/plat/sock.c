@@ -5,7 +5,7 @@
  * hundredth of what a small message costs. Where a sanitizer is in the program, it is to see the call: it checks the
  * memory, and learns what comes before what.
  *
- * Prev: plat/syscall.h  Next: plat/fdio.c */
+ * Prev: plat/syscall.h  Next: plat/seen.c */
 #include "sock.h"
 
 #include "../base/text.h"

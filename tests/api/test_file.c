@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Goal: files and directories (ccrt/file.h): what is written is read, at any place; entries; errors of bad input; a
- * cancelled caller begins nothing that may block; a FIFO is opened when its other end is, and not before.
+ * cancelled caller begins nothing that may block; a FIFO is opened when its other end is, and not before, also where a
+ * file was before.
  * Method: files in a folder of their own, from fibers and from a plain thread. Run with each value of CC_IO.
  */
 #include "runtimes.h"
@@ -126,6 +127,41 @@ static void fifos_wait_for_their_other_end(void **state) {
     test_on_workers(1, fifos, NULL);
 }
 
+/* What is there now counts, though it was a file when it was last opened, a moment ago. */
+static void *replaced(void *arg) {
+    char dir[] = "/tmp/ccrt_test_fifo_XXXXXX", path[64];
+    _Atomic int opened = 0;
+    struct stat st;
+    test_must(mkdtemp(dir) != NULL);
+    snprintf(path, sizeof path, "%s/a", dir);
+    int fd = cc_open(path, O_WRONLY | O_CREAT, 0600);
+    test_must(fd >= 0 && cc_close(fd) == 0);
+    for (int i = 0; i < 3; i++) {
+        fd = cc_open(path, O_WRONLY | O_APPEND, 0);
+        test_must(fd >= 0 && fcntl(fd, F_GETFL) != -1 && (fcntl(fd, F_GETFL) & (O_APPEND | O_NONBLOCK)) == O_APPEND);
+        test_must((fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0 && cc_close(fd) == 0);
+        test_must(cc_open(path, O_RDONLY | O_DIRECTORY, 0) == -ENOTDIR);
+    }
+    test_must(unlink(path) == 0 && cc_open(path, O_RDONLY, 0) == -ENOENT && mkfifo(path, 0600) == 0);
+    CC_NURSERY(n) {
+        test_must(cc_spawn(n, opens_to_read, path, &opened) == 0);
+        cc_sleep_ms(10);
+        test_must(cc__load_relaxed(&opened) == 0);
+        fd = cc_open(path, O_WRONLY, 0);
+        test_must(fd >= 0 && cc_fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode) && cc_close(fd) == 0);
+    }
+    test_must(cc__load_relaxed(&opened) == 1 && unlink(path) == 0 && mkdir(path, 0700) == 0);
+    test_must(cc_open(path, O_WRONLY, 0) == -EISDIR);
+    fd = cc_open(path, O_RDONLY | O_DIRECTORY, 0);
+    test_must(fd >= 0 && cc_close(fd) == 0 && rmdir(path) == 0 && rmdir(dir) == 0);
+    return arg;
+}
+static void a_fifo_where_a_file_was(void **state) {
+    (void)state;
+    test_on_workers(1, replaced, NULL); /* the monitor has one come in its place */
+    test_on_workers(2, replaced, NULL);
+}
+
 /* By io_uring alone: a thread in open() is not told to come back. */
 CC_TASK(opens_for_ever, (const char *, path), (int *, rc)) {
     *rc = cc_open(path, O_RDONLY, 0);
@@ -249,4 +285,5 @@ static void cancelled_before(void **state) {
 
 TEST_MAIN(cmocka_unit_test(written_and_read), cmocka_unit_test(more_entries_than_fit), cmocka_unit_test(bad_input),
           cmocka_unit_test(cancelled_before), cmocka_unit_test(what_is_not_in_memory_is_read),
-          cmocka_unit_test(fifos_wait_for_their_other_end), cmocka_unit_test(an_open_is_cancelled_in_the_middle))
+          cmocka_unit_test(fifos_wait_for_their_other_end), cmocka_unit_test(a_fifo_where_a_file_was),
+          cmocka_unit_test(an_open_is_cancelled_in_the_middle))
