@@ -21,7 +21,8 @@ static inline void cc__prefetch_two(uintptr_t lines) {
 }
 
 /* Begin to fetch what the task after the next one of the ring touches first: its fiber, the second line of its record,
- * and its stack about the node that it waited with. Its record itself is written when it is put there. */
+ * its stack about the node that it waited with, and, below its frame and the red zone, the registers it was left with.
+ * Its record itself is written when it is put there. */
 static inline void cc__run_fetch_ahead(struct cc__worker *w) {
 #if CC__INLINE_HOT
     uint32_t head = cc__load_relaxed(&w->begun.head);
@@ -30,6 +31,7 @@ static inline void cc__run_fetch_ahead(struct cc__worker *w) {
     uintptr_t fiber = (uintptr_t)cc__glance(&t->fiber), node = (uintptr_t)cc__glance(&t->value);
     cc__prefetch_to_write((uintptr_t)t + CC__CACHE_LINE);
     cc__prefetch_two(fiber);
+    cc__prefetch_to_write(node - (uintptr_t)4 * CC__CACHE_LINE); /* its registers */
     cc__prefetch_two(node - (uintptr_t)2 * CC__CACHE_LINE);
     cc__prefetch_two(node);
     cc__prefetch_two(node + (uintptr_t)2 * CC__CACHE_LINE);
