@@ -12,11 +12,11 @@
 
 #include "../base/atomic.h"
 
-enum { LINES = 512, WAYS = 8, STAMP_BITS = 24, STAMP_SHIFT = 28, FRESH = 4 };
+enum { LINES = 512, WAYS = CC__CACHE_LINE / 8, STAMP_BITS = 24, STAMP_SHIFT = 28, FRESH = 4 };
 
 static const uint64_t STAMP_MASK = (UINT64_C(1) << STAMP_BITS) - 1;
 
-static _Alignas(64) _Atomic uint64_t seen[LINES][WAYS]; /* W, R: any thread */
+static _Alignas(CC__CACHE_LINE) _Atomic uint64_t seen[LINES][WAYS]; /* W, R: any thread */
 
 uint64_t cc__seen_key(const char *path) {
     uint64_t h = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
