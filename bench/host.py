@@ -4,9 +4,12 @@ import functools
 import os
 import platform
 import re
+import select
 import shutil
 import signal
 import subprocess
+import tempfile
+import time
 
 
 class Skip(Exception):
@@ -100,22 +103,110 @@ def stand_alone():
         pass
 
 
-def run(command, extra_env, timeout_s=600):
-    """Run a benchmark program; returns what it prints."""
+def start(command, env):
     try:
-        child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                 env=os.environ | extra_env, preexec_fn=stand_alone)
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                env=os.environ | env, preexec_fn=stand_alone)
     except OSError as error:
         raise Skip(f"run failed: {error}") from None
+
+
+def stop(child):
+    """Leave nothing of it running."""
+    if child.poll() is None:
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+
+
+def failure(child, err):
+    ended = f"exit status {child.returncode}" if child.returncode > 0 else signal.Signals(-child.returncode).name
+    return f"run failed: {': '.join([ended, *err.strip().splitlines()[-1:]])}"
+
+
+def run(command, env, timeout_s=600):
+    """Run a benchmark program; returns what it prints."""
+    child = start(command, env)
     try:
         out, err = child.communicate(timeout=timeout_s)
     except subprocess.TimeoutExpired:
         raise Skip(f"did not end within {timeout_s} s") from None
-    finally:  # also when interrupted: leave nothing running
-        if child.poll() is None:
-            os.killpg(child.pid, signal.SIGKILL)
-            child.wait()
+    finally:  # also when interrupted
+        stop(child)
     if child.returncode != 0:
-        ended = f"exit status {child.returncode}" if child.returncode > 0 else signal.Signals(-child.returncode).name
-        raise Skip(f"run failed: {': '.join([ended, *err.strip().splitlines()[-1:]])}")
+        raise Skip(failure(child, err))
     return out
+
+
+class Turns:
+    """Programs that run at the same time, and take turns by themselves (load.h): each waits for a byte from its own
+    pipe, and writes it to the next one's."""
+
+    def __init__(self, names):
+        self.folder = tempfile.TemporaryDirectory()
+        self.paths = {name: os.path.join(self.folder.name, f"turn{i}") for i, name in enumerate(names)}
+        for path in self.paths.values():
+            os.mkfifo(path)
+        following = [*names[1:], names[0]]
+        self.env = {name: {"BENCH_TURN_IN": self.paths[name], "BENCH_TURN_OUT": self.paths[after]}
+                    for name, after in zip(names, following)}
+        self.pipes = [os.open(path, os.O_RDWR) for path in self.paths.values()]  # open for as long as any may write
+
+    def begin(self):
+        os.write(self.pipes[0], b"\0")
+
+    def close(self):
+        for pipe in self.pipes:
+            os.close(pipe)
+        self.folder.cleanup()
+
+
+class OneFailed(Skip):
+    """One of several programs that take turns; the others waited for it in vain."""
+
+    def __init__(self, name, why):
+        super().__init__(why)
+        self.name = name
+
+
+def await_ends(children, timeout_s):
+    """Wait until all have ended, or raise OneFailed."""
+    end = time.monotonic() + timeout_s
+    waiting = select.poll()
+    names = {os.pidfd_open(child.pid): name for name, child in children.items()}
+    left = set(names)
+    try:
+        for fd in names:
+            waiting.register(fd, select.POLLIN)
+        while left:
+            ended = [fd for fd, _ in waiting.poll(max(0, end - time.monotonic()) * 1000)]
+            if not ended:
+                raise OneFailed(names[min(left)], f"did not end within {timeout_s} s")
+            for fd in ended:
+                waiting.unregister(fd)
+                left.discard(fd)
+                child = children[names[fd]]
+                if child.wait() != 0:
+                    raise OneFailed(names[fd], failure(child, child.stderr.read()))
+    finally:
+        for fd in names:
+            os.close(fd)
+
+
+def run_in_turns(commands, env, timeout_s=120):
+    """Run {name: command} at the same time, as Turns; returns {name: what it prints}, or raises OneFailed."""
+    turns, children = Turns(list(commands)), {}
+    try:
+        for name, command in commands.items():
+            try:
+                children[name] = start(command, env | turns.env[name])
+            except Skip as skip:
+                raise OneFailed(name, str(skip)) from None
+        turns.begin()
+        await_ends(children, timeout_s)
+        return {name: child.stdout.read() for name, child in children.items()}
+    finally:  # also when interrupted
+        for child in children.values():
+            stop(child)
+            child.stdout.close()
+            child.stderr.close()
+        turns.close()

@@ -3,6 +3,13 @@
  * its connections, and times them. The server is the process that measures, so its processor time is its own. For the
  * row of idle connections it sends one message on each, then rests.
  *
+ * It does so in turns of some ten milliseconds, between which all rests. The runner starts the servers of a row at the
+ * same time, and their loads hand a byte from one to the next, by the pipes that BENCH_TURN_IN and BENCH_TURN_OUT name:
+ * whoever has it has the machine for a turn. How quick a shared machine is changes by half from one second to the next;
+ * what is compared should be measured within the same second. The first turn warms up. In the one after the last all
+ * report and end, so that nobody who is measured has to share the machine with that. Without such pipes, as when a
+ * program is started by hand, turns follow each other.
+ *
  * Edge-triggered, since the kernel then hands out replies in the order they came in. Level-triggered, each descriptor
  * that was reported goes to the end of the list at once, in case there is more; its next reply is found there, before
  * those that came earlier on descriptors that were not in the list: with 64 connections two or three of each round were
@@ -17,6 +24,7 @@
 #include "common.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdbool.h>
@@ -27,12 +35,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LOAD_BYTES = 64, LOAD_MOST = 16384, LOAD_WARM_MS = 200, LOAD_MS = 1000, LOAD_SAMPLES = 1 << 20 };
+enum { LOAD_BYTES = 64, LOAD_MOST = 16384, LOAD_SAMPLES = 1 << 20 };
+/* Turns that are measured, and how long: at the begin of each is a while that does not count, until all is in the
+ * caches again. */
+enum { LOAD_TURNS = 20, LOAD_TURN_MS = 50, LOAD_SKIP_MS = 25, LOAD_WARM_MS = 200 };
 
 struct load_result {
-    double measured; /* messages, without those to warm up */
-    double ns;       /* that those took */
-    double p50_ns, p99_ns;
+    double measured;       /* messages */
+    double ns;             /* that those took */
+    double p50_ns, p99_ns; /* of a turn, the medians of all turns */
+    double p999_ns;        /* of all turns together */
+    double answered;       /* messages, with those that were sent in a turn but are not measured */
 };
 
 static struct {
@@ -91,55 +104,120 @@ static inline void load_idle_main(int in, int out, int connections) {
     for (int i = 0; i < connections; i++) close(fds[i]);
 }
 
-static inline void load_main(int in, int out, int connections) {
-    static double sent[LOAD_MOST];
-    static int fds[LOAD_MOST];
-    uint32_t *samples = (uint32_t *)malloc(LOAD_SAMPLES * sizeof *samples);
-    size_t count = 0;
-    int warm = 0;
-    uint16_t port;
-    char buf[LOAD_BYTES * 2] = {0};
-    struct load_result r = {0};
-    int set = epoll_create1(0);
-    bench_check(load_receive(in, &port, sizeof port) && samples != NULL, "no port");
-    for (int i = 0; i < connections; i++) {
-        struct epoll_event e = {.events = EPOLLIN | EPOLLET, .data.u32 = (uint32_t)i};
-        fds[i] = load_connect(port);
-        epoll_ctl(set, EPOLL_CTL_ADD, fds[i], &e);
-    }
-    double start = bench_now_ns(), from = start + LOAD_WARM_MS * 1e6, end = from + LOAD_MS * 1e6, now = start;
-    for (int i = 0; i < connections; i++) {
-        sent[i] = bench_now_ns();
-        bench_check(write(fds[i], buf, LOAD_BYTES) == LOAD_BYTES, "cannot send");
-    }
-    while (now < end) {
+struct load {
+    int set, connections, turn_in, turn_out; /* the last two: -1 nobody to take turns with */
+    int fds[LOAD_MOST];
+    double sent[LOAD_MOST];
+    uint32_t *samples; /* of all turns */
+    size_t count;
+    int turns;
+    uint32_t p50[LOAD_TURNS], p99[LOAD_TURNS];
+    struct load_result r;
+};
+
+static inline int load_turn_pipe(const char *name) {
+    const char *path = getenv(name);
+    int fd = path == NULL ? -1 : open(path, O_RDWR | O_CLOEXEC); /* both ways: it never ends */
+    bench_check(path == NULL || fd >= 0, "cannot open the pipe for turns");
+    return fd;
+}
+static inline void load_turn_await(struct load *l) {
+    char byte;
+    bench_check(l->turn_in < 0 || load_receive(l->turn_in, &byte, 1), "no turn");
+}
+static inline void load_turn_over(struct load *l) {
+    bench_check(l->turn_out < 0 || write(l->turn_out, "", 1) == 1, "cannot end the turn");
+}
+
+static inline void load_send(struct load *l, uint32_t i, double now) {
+    static const char message[LOAD_BYTES];
+    l->sent[i] = now;
+    bench_check(write(l->fds[i], message, LOAD_BYTES) == LOAD_BYTES, "cannot send");
+}
+
+/* A message under way on each, until that time is over and all are back. Replies from `from` to `end` are measured. */
+static inline void load_turn(struct load *l, double from, double end) {
+    int away = l->connections;
+    for (int i = 0; i < l->connections; i++) load_send(l, (uint32_t)i, bench_now_ns());
+    while (away > 0) {
         struct epoll_event got[256];
-        int n = epoll_wait(set, got, 256, 5000);
+        int n = epoll_wait(l->set, got, 256, 5000);
         bench_check(n > 0, "no reply for seconds");
         for (int k = 0; k < n; k++) {
             uint32_t i = got[k].data.u32;
-            bench_check(read(fds[i], buf, sizeof buf) == LOAD_BYTES, "not the whole reply");
-            now = bench_now_ns();
-            if (now >= from && !warm) {
-                warm = 1;
-                bench_check(write(out, &r, sizeof r) == sizeof r, "cannot report");
-            }
+            char reply[LOAD_BYTES * 2];
+            bench_check(read(l->fds[i], reply, sizeof reply) == LOAD_BYTES, "not the whole reply");
+            double now = bench_now_ns();
+            l->r.answered++;
             if (now >= from && now < end) {
-                r.measured++;
-                if (count < LOAD_SAMPLES) samples[count++] = (uint32_t)(now - sent[i]);
+                l->r.measured++;
+                if (l->count < LOAD_SAMPLES) l->samples[l->count++] = (uint32_t)(now - l->sent[i]);
             }
-            sent[i] = now;
-            bench_check(write(fds[i], buf, LOAD_BYTES) == LOAD_BYTES, "cannot send");
+            if (now < end)
+                load_send(l, i, now);
+            else
+                away--;
         }
     }
-    r.ns = LOAD_MS * 1e6;
-    qsort(samples, count, sizeof *samples, load_compare);
-    if (count > 0) {
-        r.p50_ns = samples[count / 2];
-        r.p99_ns = samples[count - 1 - count / 100];
+}
+
+static inline void load_sort(uint32_t *all, size_t n) {
+    qsort(all, n, sizeof *all, load_compare);
+}
+
+static inline void load_warm_up(struct load *l) {
+    load_turn_await(l);
+    double end = bench_now_ns() + LOAD_WARM_MS * 1e6;
+    load_turn(l, end, end);
+    l->r = (struct load_result){0};
+    load_turn_over(l);
+}
+
+static inline void load_take_turn(struct load *l) {
+    load_turn_await(l);
+    uint32_t *mine = l->samples + l->count;
+    size_t before = l->count;
+    double from = bench_now_ns() + LOAD_SKIP_MS * 1e6;
+    load_turn(l, from, from + LOAD_TURN_MS * 1e6);
+    size_t n = l->count - before;
+    bench_check(n > 0, "no reply within a turn");
+    load_sort(mine, n);
+    l->p50[l->turns] = mine[n / 2];
+    l->p99[l->turns++] = mine[n - 1 - n / 100];
+    l->r.ns += LOAD_TURN_MS * 1e6;
+    load_turn_over(l);
+}
+
+static inline void load_conclude(struct load *l) {
+    load_sort(l->p50, LOAD_TURNS);
+    load_sort(l->p99, LOAD_TURNS);
+    load_sort(l->samples, l->count);
+    l->r.p50_ns = l->p50[LOAD_TURNS / 2];
+    l->r.p99_ns = l->p99[LOAD_TURNS / 2];
+    l->r.p999_ns = l->samples[l->count - 1 - l->count / 1000];
+}
+
+static inline void load_main(int in, int out, int connections) {
+    static struct load l;
+    uint16_t port;
+    l = (struct load){.set = epoll_create1(0), .connections = connections};
+    l.samples = (uint32_t *)malloc(LOAD_SAMPLES * sizeof *l.samples);
+    l.turn_in = load_turn_pipe("BENCH_TURN_IN");
+    l.turn_out = load_turn_pipe("BENCH_TURN_OUT");
+    bench_check(load_receive(in, &port, sizeof port) && l.samples != NULL, "no port");
+    for (int i = 0; i < connections; i++) {
+        struct epoll_event e = {.events = EPOLLIN | EPOLLET, .data.u32 = (uint32_t)i};
+        l.fds[i] = load_connect(port);
+        epoll_ctl(l.set, EPOLL_CTL_ADD, l.fds[i], &e);
     }
-    bench_check(write(out, &r, sizeof r) == sizeof r, "cannot report");
-    for (int i = 0; i < connections; i++) close(fds[i]);
+    load_warm_up(&l);
+    bench_check(write(out, &l.r, sizeof l.r) == sizeof l.r, "cannot report");
+    while (l.turns < LOAD_TURNS) load_take_turn(&l);
+    load_turn_await(&l); /* all have been measured */
+    load_conclude(&l);
+    bench_check(write(out, &l.r, sizeof l.r) == sizeof l.r, "cannot report");
+    for (int i = 0; i < connections; i++) close(l.fds[i]);
+    load_turn_over(&l);
 }
 
 static inline void bench_load_fork(int connections, void (*load)(int in, int out, int connections)) {
@@ -204,7 +282,8 @@ static inline void bench_load_report(int connections) {
     bench_report(row, r.ns / r.measured, "ns");
     bench_report("p50", r.p50_ns, "ns");
     bench_report("p99", r.p99_ns, "ns");
-    bench_report("cpu", cpu / r.measured, "ns");
+    bench_report("p999", r.p999_ns, "ns");
+    bench_report("cpu", cpu / r.answered, "ns");
     fflush(stdout);
     waitpid(load_process.pid, &status, 0);
 }

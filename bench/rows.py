@@ -36,6 +36,7 @@ class Row:
     workers: tuple = (1,)  # numbers of workers to measure with, each on its own; 0: the program's own default
     memory_gib: int = 0  # skip the row where less than this is free
     env: dict = field(default_factory=dict)  # of all its programs
+    turns: bool = False  # its programs run at the same time, and take turns by themselves (load.h)
     remark: str = ""  # what was found out by other means, for docs/BENCHMARKS.md
 
 
@@ -616,7 +617,7 @@ def echo(connections, epoll, libuv, many):
     return Row(
         name,
         f"{connections} connection{'' if connections == 1 else 's'}, a message of 64 bytes under way on each",
-        metrics=(name, "p50", "p99", "cpu"),
+        metrics=(name, "p50", "p99", "p999", "cpu"),
         peers=(
             Peer("epoll", "echo_epoll.c", kernel_version, ("gcc",), ("-lpthread",), goals=epoll,
                  note="the limit: a bare loop on one thread"),
@@ -628,6 +629,7 @@ def echo(connections, epoll, libuv, many):
         workers=(1, 2),
         rounds=15 if many else 11,
         env={"BENCH_CONNECTIONS": str(connections)},
+        turns=True,
     )
 
 

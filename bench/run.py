@@ -89,19 +89,49 @@ def figures(output):
     return found
 
 
+def run_one_by_one(commands, env, doing):
+    """One round: yields (program, its figures, or a Skip)."""
+    for name, command in commands.items():
+        doing(name)
+        try:
+            yield name, figures(host.run(command, env))
+        except Skip as skip:
+            yield name, skip
+
+
+def run_in_turns(commands, env, doing):
+    """The same of programs that run at the same time and take turns. One that fails has the others begin anew."""
+    doing("in turns")
+    try:
+        printed = host.run_in_turns(commands, env)
+    except host.OneFailed as failed:
+        yield failed.name, failed
+        rest = {name: command for name, command in commands.items() if name != failed.name}
+        if rest:
+            yield from run_in_turns(rest, env, doing)
+        return
+    for name, output in printed.items():
+        try:
+            yield name, figures(output)
+        except Skip as skip:
+            yield name, skip
+
+
 def measure(row, commands, rounds, workers):
-    """Run all programs in turn, round after round: {program: [figures of a run]}. Each second round goes backwards, so
-    that none comes after the same one each time: what that has written may still be on its way to the disk."""
+    """Run all programs, round after round: {program: [figures of a run]}. Each second round goes backwards, so that
+    none comes after the same one each time: what that has written may still be on its way to the disk."""
     runs = {name: [] for name in commands}
+    run_round = run_in_turns if row.turns else run_one_by_one
     for number in range(1, rounds + 1):
-        for name in list(runs)[:: 1 if number % 2 else -1]:
-            report.progress(f"{row.name}: round {number} of {rounds}, {name}")
-            try:
-                runs[name].append(figures(host.run(commands[name], row.env | worker_env(workers))))
-            except Skip as skip:
-                if name == "ours":
-                    raise OursFailed(f"{row.name}: our program: {skip}") from None
-                report.skipped(row, name, skip)
+        these = {name: commands[name] for name in list(runs)[:: 1 if number % 2 else -1]}
+        doing = lambda what, number=number: report.progress(f"{row.name}: round {number} of {rounds}, {what}")
+        for name, got in run_round(these, row.env | worker_env(workers), doing):
+            if not isinstance(got, Skip):
+                runs[name].append(got)
+            elif name == "ours":
+                raise OursFailed(f"{row.name}: our program: {got}")
+            else:
+                report.skipped(row, name, got)
                 del runs[name]
     report.progress("")
     return runs
@@ -137,10 +167,15 @@ def goal_of(peer, metric, workers):
     return goal.get(workers) if isinstance(goal, dict) else goal
 
 
+def ratio_of(row, ours, theirs):
+    """Of those that take turns a round is one measurement, so each has its ratio; else that of the medians."""
+    return median(a / b for a, b in zip(ours[2], theirs[2])) if row.turns else ours[0] / theirs[0]
+
+
 def result(row, metric, peer, workers, ours, theirs):
     if ours[1] != theirs[1]:
         raise OursFailed(f"{row.name}: {metric} is in {ours[1]} here and in {theirs[1]} at {peer.name}")
-    ratio, goal = ours[0] / theirs[0], goal_of(peer, metric, workers)
+    ratio, goal = ratio_of(row, ours, theirs), goal_of(peer, metric, workers)
     return {
         "row": row.name if metric == row.name else f"{row.name}.{metric}", "peer": peer.name, "workers": workers,
         "ours": ours[0], "theirs": theirs[0], "unit": ours[1], "ratio": ratio,

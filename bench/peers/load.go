@@ -24,7 +24,7 @@ type load struct {
 
 func memory() float64 { return statusBytes("VmRSS") + statusBytes("VmPTE") }
 
-type loadResult struct{ Measured, Ns, P50, P99 float64 }
+type loadResult struct{ Measured, Ns, P50, P99, P999, Answered float64 }
 
 // Start it, by the program that stands beside this one.
 func startLoad() *load {
@@ -77,7 +77,7 @@ func (l *load) report() {
 	r := l.result()
 	cpu = cpuNs() - cpu
 	check(r.Measured > 0, "no result")
-	fmt.Printf("echo_%d %.6g ns\np50 %.6g ns\np99 %.6g ns\ncpu %.6g ns\n", l.connections, r.Ns/r.Measured, r.P50, r.P99,
-		cpu/r.Measured)
+	fmt.Printf("echo_%d %.6g ns\np50 %.6g ns\np99 %.6g ns\np999 %.6g ns\ncpu %.6g ns\n", l.connections,
+		r.Ns/r.Measured, r.P50, r.P99, r.P999, cpu/r.Answered)
 	l.command.Wait()
 }

@@ -43,16 +43,16 @@ impl Load {
             .unwrap();
     }
 
-    /// Messages, the time they took, median and 99th percentile of one.
-    fn result(&mut self) -> [f64; 4] {
-        let mut bytes = [0u8; 32];
+    /// As `struct load_result` of load.h.
+    fn result(&mut self) -> [f64; 6] {
+        let mut bytes = [0u8; 48];
         self.child
             .stdout
             .as_mut()
             .unwrap()
             .read_exact(&mut bytes)
             .unwrap();
-        let mut r = [0.0; 4];
+        let mut r = [0.0; 6];
         for (i, x) in r.iter_mut().enumerate() {
             *x = f64::from_le_bytes(bytes[i * 8..i * 8 + 8].try_into().unwrap());
         }
@@ -75,13 +75,13 @@ impl Load {
         }
         self.result();
         let cpu = common::cpu_ns();
-        let [measured, ns, p50, p99] = self.result();
+        let [measured, ns, p50, p99, p999, answered] = self.result();
         let cpu = common::cpu_ns() - cpu;
         assert!(measured > 0.0);
         println!("echo_{} {:.4} ns", self.connections, ns / measured);
         println!(
-            "p50 {p50:.4} ns\np99 {p99:.4} ns\ncpu {:.4} ns",
-            cpu / measured
+            "p50 {p50:.4} ns\np99 {p99:.4} ns\np999 {p999:.4} ns\ncpu {:.4} ns",
+            cpu / answered
         );
         self.child.wait().unwrap();
     }
