@@ -17,13 +17,17 @@
 #include "stack.h"
 
 struct cc__fiber {
+    /* In one cache line, what a switch and a wait touch. */
     struct cc__ctx ctx;
     unsigned hooks;            /* CC__HOOK_*; 0: the quick switch */
     struct cc__strand *strand; /* the cc_sched fiber that runs on it, or NULL */
     struct cc__fiber **up;     /* where a strand's scheduler keeps who steps it; NULL: not a strand */
     struct cc__task *task;     /* the task that runs on it; a strand's is that of whoever steps it */
-    struct cc__stack *stack;   /* NULL: a thread's root */
-    char *lo;                  /* bounds of the usable stack; a root's are known to ASan only */
+    uintptr_t waits_for; /* for reports: the node of the wait it was left for last, or CC__WAITS_FLAG and a flag */
+    int64_t since_ns;    /* and about when that was */
+
+    struct cc__stack *stack; /* NULL: a thread's root */
+    char *lo;                /* bounds of the usable stack; a root's are known to ASan only */
     size_t bytes;
 
     void (*fn)(void *);
@@ -34,9 +38,6 @@ struct cc__fiber {
     struct cc__frame *frame;    /* memory that its task got for as long as it lasts; or NULL */
     struct cc_priv_fork *forks; /* of its task, that are not in a worker's deque; or NULL */
 
-    uintptr_t waits_for; /* for reports: the node of the wait it was left for last, or CC__WAITS_FLAG and a flag */
-    int64_t since_ns;    /* and about when that was */
-
 #if CCRT_ASSERT >= 1
     const void *held[4]; /* locks of ours that it holds, the oldest first, */
     unsigned held_count; /* and how many: who parks must hold none (task/wait.h) */
@@ -44,6 +45,8 @@ struct cc__fiber {
 
     struct cc__hook_state hook;
 };
+
+_Static_assert(offsetof(struct cc__fiber, stack) <= CC__CACHE_LINE, "what is hot is in one line");
 
 /* In waits_for: it waits without a node, until the flag at the address beside this bit changes. */
 #define CC__WAITS_FLAG ((uintptr_t)1)

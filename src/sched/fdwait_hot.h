@@ -30,7 +30,7 @@ static inline void cc__run_fetch_ahead(struct cc__worker *w) {
     struct cc__task *t = cc__load_relaxed(&w->begun.slot[(head + 1) & CC__RUNQ_MASK]);
     uintptr_t fiber = (uintptr_t)cc__glance(&t->fiber), node = (uintptr_t)cc__glance(&t->value);
     cc__prefetch_to_write((uintptr_t)t + CC__CACHE_LINE);
-    cc__prefetch_two(fiber);
+    cc__prefetch_to_write(fiber);
     cc__prefetch_to_write(node - (uintptr_t)4 * CC__CACHE_LINE); /* its registers */
     cc__prefetch_two(node - (uintptr_t)2 * CC__CACHE_LINE);
     cc__prefetch_two(node);
