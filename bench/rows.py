@@ -629,7 +629,7 @@ def echo(connections, epoll, libuv, many):
         workers=(1, 2),
         rounds=15 if many else 11,
         env={"BENCH_CONNECTIONS": str(connections)},
-        turns=True,
+        turns=many,
     )
 
 
