@@ -26,9 +26,9 @@ INTRODUCTION = """<!-- SPDX-License-Identifier: MIT -->
 
 Every figure here is a median of programs that were run in turn, ours, then each peer's, round after round, on one
 machine at one time: the ratios mean something, the figures by themselves little. All are better when smaller; a ratio
-is ours / theirs. The command of a row reproduces it, as root or with what it needs installed:
-[bench/README.md](../bench/README.md) says how that is done and how to read it. `goal` is the ratio we mean to stay
-below; **missed** ones are shown as such.
+is ours / theirs; of the servers with many connections, the median of the rounds' ratios. The command of a row
+reproduces it, as root or with what it needs installed: [bench/README.md](../bench/README.md) says how that is done and
+how to read it. `goal` is the ratio we mean to stay below; **missed** ones are shown as such.
 
     ./dev bench --docs          measure all rows anew and make this page, in about an hour
     ./dev bench --docs ROW...   the same with some rows; the others stay as they are
