@@ -3,11 +3,11 @@
  * its connections, and times them. The server is the process that measures, so its processor time is its own. For the
  * row of idle connections it sends one message on each, then rests.
  *
- * It does so in turns of some ten milliseconds, between which all rests. The runner starts the servers of a row at the
- * same time, and their loads hand a byte from one to the next, by the pipes that BENCH_TURN_IN and BENCH_TURN_OUT name:
- * whoever has it has the machine for a turn. How quick a shared machine is changes by half from one second to the next;
- * what is compared should be measured within the same second. The first turn warms up. In the one after the last all
- * report and end, so that nobody who is measured has to share the machine with that. Without such pipes, as when a
+ * It does so in turns of 75 ms, between which all rests. Where a row asks for it, the runner starts all its servers at
+ * the same time, and their loads hand a byte from one to the next, by the pipes that BENCH_TURN_IN and BENCH_TURN_OUT
+ * name: whoever has it has the machine for a turn. How quick a shared machine is changes by half from one second to the
+ * next; what is compared should be measured within the same second. The first turn warms up. In the one after the last
+ * all report and end, so that nobody who is measured has to share the machine with that. Without such pipes, as when a
  * program is started by hand, turns follow each other.
  *
  * Edge-triggered, since the kernel then hands out replies in the order they came in. Level-triggered, each descriptor
