@@ -30,4 +30,12 @@ static inline uint32_t cc__rng_below(struct cc__rng *r, uint32_t n) {
     return (uint32_t)(((cc__rng_next(r) >> 32) * n) >> 32);
 }
 
+/* The same for who keeps no generator: it follows from the seed alone, and seeds that go up in equal steps, as readings
+ * of a clock do in a loop, still give numbers without a pattern. */
+static inline uint32_t cc__rng_once_below(uint64_t seed, uint32_t n) {
+    struct cc__rng r;
+    cc__rng_seed(&r, seed);
+    return cc__rng_below(&r, n);
+}
+
 #endif /* CC__BASE_RNG_H */

@@ -33,8 +33,7 @@ static inline unsigned cc__choice_turn(struct cc__worker *w) {
 
 /* The case of n at which a select begins; w: NULL, if a plain thread does. */
 static inline unsigned cc__choice_case(struct cc__worker *w, unsigned n) {
-    if (w != NULL) return cc__rng_below(&w->rng, n);
-    return (unsigned)((cc__cycles() * UINT64_C(0x9e3779b97f4a7c15)) >> 33) % n;
+    return w != NULL ? cc__rng_below(&w->rng, n) : cc__rng_once_below(cc__cycles(), n);
 }
 
 static inline int64_t cc__choice_now(void) {

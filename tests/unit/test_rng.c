@@ -95,6 +95,25 @@ static void below_is_even(void **state) {
     assert_true(chi2 > 12);
 }
 
+/* A clock that is read once a turn of a loop: the steps are all alike. For two cases select had once taken one bit of a
+ * product, which stayed the same for hundreds of turns at some steps. */
+static void once_below_has_no_rhythm(void **state) {
+    (void)state;
+    enum { TURNS = 1000 };
+    for (uint64_t step = 1; step <= 4096; step++) {
+        unsigned first = 0, run = 0, longest = 0;
+        for (uint64_t i = 0, seed = test_seed(); i < TURNS; i++, seed += step) {
+            bool is_first = cc__rng_once_below(seed, 2) == 0;
+            first += is_first;
+            run = is_first ? run + 1 : 0;
+            if (run > longest) longest = run;
+        }
+        assert_in_range(first, 350, 650); /* 500, and a deviation of 16 */
+        assert_true(longest < 60);        /* 60 in a row: once in some 10^11 runs */
+    }
+    for (uint64_t seed = 0; seed < TURNS; seed++) assert_true(cc__rng_once_below(seed, 3) < 3);
+}
+
 static void below_nothing(void *arg) {
     cc__rng_below(arg, 0);
 }
@@ -113,4 +132,4 @@ static void empty_range_is_seen(void **state) {
 
 TEST_MAIN(cmocka_unit_test(known_answers), cmocka_unit_test(seed_repeats), cmocka_unit_test(below_is_the_high_half),
           cmocka_unit_test(below_stays_below), cmocka_unit_test(below_reaches_all), cmocka_unit_test(below_is_even),
-          cmocka_unit_test(empty_range_is_seen))
+          cmocka_unit_test(once_below_has_no_rhythm), cmocka_unit_test(empty_range_is_seen))
