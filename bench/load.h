@@ -6,9 +6,9 @@
  * It does so in turns of 250 ms, between which all rests. Where a row asks for it, the runner starts all its servers at
  * the same time, and their loads hand a byte from one to the next, by the pipes that BENCH_TURN_IN and BENCH_TURN_OUT
  * name: whoever has it has the machine for a turn. How quick a shared machine is changes by half from one second to the
- * next; what is compared should be measured within the same second. The first turn warms up. In the one after the last
- * all report and end, so that nobody who is measured has to share the machine with that. Without such pipes, as when a
- * program is started by hand, turns follow each other.
+ * next; what is compared should be measured close to each other, and often. The first turn warms up. In the one after
+ * the last all report and end, so that nobody who is measured has to share the machine with that. Without such pipes,
+ * as when a program is started by hand, turns follow each other.
  *
  * Edge-triggered, since the kernel then hands out replies in the order they came in. Level-triggered, each descriptor
  * that was reported goes to the end of the list at once, in case there is more; its next reply is found there, before
