@@ -13,7 +13,7 @@
 #include "fd.h"
 #include "files.h"
 
-enum { CC__REACTOR_EVENTS = 128 }; /* at a time */
+enum { CC__REACTOR_EVENTS = 64 }; /* at a time: about what a worker runs from one look to the next */
 
 struct cc__reactor {
     _Atomic uint32_t number; /* in this process, never used again; 0: there is none.  W: with the lock.  [RE1] */

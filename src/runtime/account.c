@@ -99,7 +99,7 @@ static void say_start(const cc_runtime *rt, const struct cc__options *o) {
 /* ---- CC_FIBER_STATS ---- */
 
 struct figures {
-    uint64_t spawned, ended, parked, woken, stolen, slept;
+    uint64_t spawned, ended, parked, woken, stolen, slept, gave_way;
     int64_t cpu_ns;
 };
 
@@ -111,6 +111,7 @@ static struct figures figures_of(const struct cc__worker *w) {
                             cc__load_relaxed(&c->woken),
                             cc__load_relaxed(&c->stolen),
                             cc__load_relaxed(&c->slept),
+                            cc__load_relaxed(&c->gave_way),
                             cc__load_acquire(&w->started) == 0 ? 0 : cc__thread_cpu_ns(w->thread_id) /* [RT1] */};
 }
 
@@ -121,13 +122,15 @@ static void figures_add(struct figures *sum, struct figures f) {
     sum->woken += f.woken;
     sum->stolen += f.stolen;
     sum->slept += f.slept;
+    sum->gave_way += f.gave_way;
     if (f.cpu_ns > 0) sum->cpu_ns += f.cpu_ns;
 }
 
 static void say_figures(const char *who, struct figures f) {
-    say("  %10s %11llu %11llu %11llu %11llu %11llu %11llu %9.1f ms\n", who, (unsigned long long)f.spawned,
+    say("  %10s %11llu %11llu %11llu %11llu %11llu %11llu %11llu %9.1f ms\n", who, (unsigned long long)f.spawned,
         (unsigned long long)f.ended, (unsigned long long)f.parked, (unsigned long long)f.woken,
-        (unsigned long long)f.stolen, (unsigned long long)f.slept, (double)f.cpu_ns / 1e6);
+        (unsigned long long)f.stolen, (unsigned long long)f.slept, (unsigned long long)f.gave_way,
+        (double)f.cpu_ns / 1e6);
 }
 
 struct records {
@@ -144,8 +147,8 @@ static void say_stats(const cc_runtime *rt) {
     struct figures sum = {.spawned = cc__load_relaxed(&rt->core.spawned), .woken = cc__load_relaxed(&rt->core.woken)};
     say("ccrt: statistics of runtime %u \"%s\" after %.3f s\n", rt->core.number, rt->core.name,
         (double)(cc__now_ns() - rt->started_ns) / 1e9);
-    say("  %10s %11s %11s %11s %11s %11s %11s %12s\n", "worker", "spawned", "ended", "parked", "woken", "stolen",
-        "slept", "cpu time");
+    say("  %10s %11s %11s %11s %11s %11s %11s %11s %12s\n", "worker", "spawned", "ended", "parked", "woken", "stolen",
+        "slept", "gave way", "cpu time");
     unsigned count = cc__worker_count(&rt->core);
     for (unsigned i = 0; i < count; i++) {
         char who[16];

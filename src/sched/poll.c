@@ -16,8 +16,9 @@
  * Tasks that are ready go to the ring of who looked, and nobody is woken for them: to wake a thread costs more than to
  * answer a request, and most are answered before that one would be awake. So as long as one worker is enough for what
  * arrives, one is awake, and takes much at a time. Only if some of what was in its ring is left a whole turn later,
- * which is 61 tasks or half a millisecond, or if a look found two turns of work and did not see the end, another is
- * woken. (Where there is no monitor that would find one of them stuck, another is woken at once.)
+ * which is 61 tasks or half a millisecond, or if two looks in a row took all that they may, another is woken. (Where
+ * there is no monitor that would find one of them stuck, another is woken at once.) Who helps so gives way once a turn
+ * (worker.c).
  *
  * Looking on. A worker that has just slept for less than waking it takes looks on for that long before it sleeps again,
  * if it is the one that searches: who sends the next event need not wait for a processor that has gone to sleep. Where
@@ -50,7 +51,10 @@ static bool deliver(struct cc__worker *w, struct cc__reactor *r, int n, int most
     if (w->searching) cc__idle_stop_searching(w, true); /* before: what others relied on us for, and no more */
     bool several = woken.first != woken.last;
     cc__claims_wake_here(&woken, w);
-    if (n == most || (several && w->runtime->growth.off)) cc__idle_notify(w->runtime);
+    bool full = n == most, still = full && w->poll_full;
+    w->poll_full = full;
+    w->poll_helped = true;
+    if (still || (several && w->runtime->growth.off)) cc__idle_notify(w->runtime);
     return true;
 }
 

@@ -143,7 +143,7 @@ struct cc__watch {
 struct cc__counts {
     _Atomic uint64_t spawned, ended; /* [SD1] */
     _Atomic uint64_t parked, woken, stolen;
-    _Atomic uint64_t slept; /* times it had nothing to do, until it was woken */
+    _Atomic uint64_t slept, gave_way; /* times it had nothing to do, until it was woken; had, and let others go first */
 };
 
 struct cc__worker {
@@ -155,10 +155,9 @@ struct cc__worker {
     uint32_t inject_looks; /* and took from the global queue */
     bool spills;           /* what is ready again goes to the global queue (placement.c) */
     bool in_turn;          /* tasks that yielded are in the ring of the new: what overflows it keeps its order */
-    uint32_t until_look;   /* picks until the next look at what is not local */
-    uint32_t look_every;   /* of late */
-    uint64_t looked, other_looked; /* when that was, in cycles; and when it has looked at another worker, */
-    uint32_t other, other_tick;    /* which, and how much that one had picked */
+    uint32_t until_look, look_every; /* picks until the next look at what is not local; between two, of late */
+    uint64_t looked, other_looked;   /* when that was, in cycles; and when it has looked at another worker, */
+    uint32_t other, other_tick;      /* which, and how much that one had picked */
     int64_t low_since_ns;   /* tasks of low priority wait at least since then; 0: none, as far as it has looked */
     struct cc__fiber *root; /* the thread's own stack, where it searches and sleeps */
     struct cc__task *next;  /* handed over by a task that ends: it goes first */
@@ -203,6 +202,9 @@ struct cc__worker {
     unsigned poll_owed, poll_step; /* short sleeps before it may look on again; and after the next failure */
     unsigned poll_won;             /* times in a row that looking on was not in vain */
     uint32_t poll_tail;            /* where its ring of the begun ended a turn ago */
+    bool poll_full, poll_helped;   /* its last look took all it may; one gave it tasks since it gave way, */
+    uint64_t gave_way;             /* which was then, in cycles; */
+    bool gives_way;                /* it is on its way home for that */
 
     /* What others touch, each on lines of its own. */
     struct cc__slot slot __attribute__((aligned(CC__FALSE_SHARING)));
@@ -568,8 +570,6 @@ void cc__future_let_go(struct cc__task *t);
 
 /* Of the layers above: frames, nurseries, and the runtime that starts itself. */
 void cc__frame_end(struct cc__fiber *f); /* what its task got of frame memory goes */
-struct cc_nursery;
-struct cc__claims;
 /* What ends with a nursery: at_end is called when its children have, before its owner goes on; all_wait, with its lock,
  * when fewer are left that could do something: it claims the waits that are over by that, if any. */
 struct cc__nursery_hook {

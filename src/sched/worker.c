@@ -30,6 +30,7 @@ enum {
     LOOK_EVERY_MAX = 61,
     LOOK_CYCLES = 1500000,
     STRANDED_CYCLES = LOOK_CYCLES / 4,
+    GIVE_WAY_CYCLES = LOOK_CYCLES / 2,
     THROUGH_MAX = 8,
     TURN_PARTS = 8,
     LOW_NS = 50000000
@@ -174,12 +175,36 @@ struct cc__task *cc__worker_pick_through(struct cc__worker *w) {
     return t;
 }
 
+/* Who takes descriptors' tasks beside the watcher lets others have its processor once a turn: it may be that of the
+ * clients it works for, or the watcher's, and the system would take it from them for milliseconds at a time. Where
+ * nobody else wants it that is one short system call (docs/decisions/0025-give-way.md). True: go home for it, and look
+ * around after it. There the task that is being left is parked already, and what is in the rings others can take; with
+ * what they cannot it is put off. */
+static CC__COLD bool gives_way(struct cc__worker *w) {
+    if (w->watcher == w || w->temporary || w->next != NULL || w->pinned.first != NULL) return false;
+    uint64_t cycles = cc__choice_cycles();
+    if (cycles - w->gave_way < GIVE_WAY_CYCLES) return false;
+    w->poll_helped = false;
+    w->gave_way = cycles;
+    w->until_look = 1;
+    return w->gives_way = true;
+}
+
+static CC__COLD void give_way(struct cc__worker *w) {
+    uint64_t before = cc__choice_cycles();
+    w->gives_way = false;
+    cc__count(&w->count.gave_way);
+    cc__thread_yield();
+    w->looked += cc__choice_cycles() - before; /* what it ran did not take so long */
+}
+
 struct cc__task *cc__worker_pick(struct cc__worker *w) {
     struct cc__inject *inject = &w->runtime->inject;
     struct cc__task *t = NULL;
     cc__store_relaxed(&w->tick, cc__load_relaxed(&w->tick) + 1);
     if (CC__UNLIKELY(--w->until_look == 0)) {
         if (CC__UNLIKELY(w->temporary) && cc__grow_pick(w, &t)) return t;
+        if (CC__UNLIKELY(w->poll_helped) && gives_way(w)) return NULL;
         t = look_around(w);
     }
     bool high = CC__UNLIKELY(cc__load_relaxed(&inject->high) > 0);
@@ -210,6 +235,7 @@ static struct cc__task *take_polled(struct cc__worker *w) {
 struct cc__task *cc__worker_find(struct cc__worker *w) {
     if (CC__UNLIKELY(w->express)) return cc__grow_find_begun(w);
     for (;;) {
+        if (CC__UNLIKELY(w->gives_way)) give_way(w);
         struct cc__task *t = cc__worker_pick(w);
         if (CC__UNLIKELY(w->retiring)) {
             cc__idle_stop_searching(w, true); /* somebody may have relied on us */
