@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-//! files by tokio::fs: 64 tasks that take the next file each, when they are in memory since they were read.
+//! files by tokio::fs: 64 tasks that take the next file each, when they are in memory since they were written.
 mod common;
 
 use std::io::Write;
-use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 use tokio::fs::File;
@@ -14,17 +13,10 @@ const BYTES: usize = 65536;
 const TASKS: usize = 64;
 const TIMES: u32 = 7;
 
-extern "C" {
-    fn posix_fadvise(fd: i32, offset: i64, len: i64, advice: i32) -> i32;
-}
-
-/// As files.h does: what was just written is in larger pieces in memory than what was read, and read in half the time.
-fn write_and_forget(path: &str, data: &[u8]) {
-    const DONT_NEED: i32 = 4;
+fn write(path: &str, data: &[u8]) {
     let mut file = std::fs::File::create(path).unwrap();
     file.write_all(data).unwrap();
     file.sync_all().unwrap();
-    assert_eq!(unsafe { posix_fadvise(file.as_raw_fd(), 0, 0, DONT_NEED) }, 0);
 }
 
 async fn read_some(folder: Arc<String>, next: Arc<AtomicUsize>, count: usize) -> usize {
@@ -47,7 +39,7 @@ fn main() {
     let mut data = vec![0u8; BYTES];
     for i in 0..FILES {
         data[..4].copy_from_slice(&(i as u32).to_le_bytes());
-        write_and_forget(&format!("{folder}/{i}"), &data);
+        write(&format!("{folder}/{i}"), &data);
     }
     let shared = folder.clone();
     let ns = common::quickest_ns(
