@@ -179,9 +179,9 @@ struct cc__task *cc__worker_pick_through(struct cc__worker *w) {
  * clients it works for, or the watcher's, and the system would take it from them for milliseconds at a time. Where
  * nobody else wants it that is one short system call (docs/decisions/0025-give-way.md). True: go home for it, and look
  * around after it. There the task that is being left is parked already, and what is in the rings others can take; with
- * what they cannot it is put off. */
+ * what they cannot it is put off, and by who searches, since others rely on that. */
 static CC__COLD bool gives_way(struct cc__worker *w) {
-    if (w->watcher == w || w->temporary || w->next != NULL || w->pinned.first != NULL) return false;
+    if (w->watcher == w || w->temporary || w->searching || w->next != NULL || w->pinned.first != NULL) return false;
     uint64_t cycles = cc__choice_cycles();
     if (cycles - w->gave_way < GIVE_WAY_CYCLES) return false;
     w->poll_helped = false;
@@ -237,6 +237,7 @@ struct cc__task *cc__worker_find(struct cc__worker *w) {
     for (;;) {
         if (CC__UNLIKELY(w->gives_way)) give_way(w);
         struct cc__task *t = cc__worker_pick(w);
+        if (CC__UNLIKELY(w->gives_way)) continue; /* it has not looked into its rings */
         if (CC__UNLIKELY(w->retiring)) {
             cc__idle_stop_searching(w, true); /* somebody may have relied on us */
             return NULL;
