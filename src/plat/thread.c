@@ -188,6 +188,11 @@ void cc__thread_yield(void) {
     sched_yield();
 }
 
+unsigned cc__thread_cpu(void) {
+    int cpu = sched_getcpu();
+    return cpu < 0 ? 0 : (unsigned)cpu + 1;
+}
+
 int cc__thread_id(void) {
     return (int)syscall(SYS_gettid);
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Every choice of the scheduler that its input does not determine: whom to rob first, whom to wake, whose turn it is,
- * how long to spin, what time it is. One place, so that a mode that runs everything on one thread by a seed can replace
- * them without a change elsewhere.
+ * how long to spin, what time it is, which processor it is on. One place, so that a mode that runs everything on one
+ * thread by a seed can replace them without a change elsewhere.
  *
  * Prev: sched/sched.h  Next: sched/forks.h */
 #ifndef CC__SCHED_CHOICE_H
 #define CC__SCHED_CHOICE_H
 
 #include "../plat/clock.h"
+#include "../plat/thread.h"
 #include "sched.h"
 
 /* The first victim of a round. */
@@ -42,6 +43,11 @@ static inline int64_t cc__choice_now(void) {
 
 static inline uint64_t cc__choice_cycles(void) {
     return cc__cycles();
+}
+
+/* 1 + the processor of the caller, for now; 0: it is not known. */
+static inline unsigned cc__choice_cpu(void) {
+    return cc__thread_cpu();
 }
 
 /* How long the last searcher looks on before it sleeps, how long a slot must lie before it is stolen, and how long who

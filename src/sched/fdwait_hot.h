@@ -3,7 +3,7 @@
  * holds, and what one touches between two messages is fetched anew for each: so there is one frame from the user's call
  * to the switch, and little code (docs/decisions/0021-fetch-ahead.md).
  *
- * Prev: sched/poll.c  Next: sched/fdwait.c */
+ * Prev: sched/help.c  Next: sched/fdwait.c */
 #ifndef CC__SCHED_FDWAIT_HOT_H
 #define CC__SCHED_FDWAIT_HOT_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A worker's deque of forks, as the scheduler sees it; job/fork.c has the protocol.
  *
- * Prev: sched/choice.h  Next: sched/events.h */
+ * Prev: sched/choice.h  Next: sched/help.h */
 #ifndef CC__SCHED_FORKS_H
 #define CC__SCHED_FORKS_H
 

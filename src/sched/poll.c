@@ -16,9 +16,8 @@
  * Tasks that are ready go to the ring of who looked, and nobody is woken for them: to wake a thread costs more than to
  * answer a request, and most are answered before that one would be awake. So as long as one worker is enough for what
  * arrives, one is awake, and takes much at a time. Only if some of what was in its ring is left a whole turn later,
- * which is 61 tasks or half a millisecond, or if two looks in a row took all that they may, another is woken. (Where
- * there is no monitor that would find one of them stuck, another is woken at once.) Who helps so gives way once a turn
- * (worker.c).
+ * which is 61 tasks or half a millisecond, or if two looks in a row took all that they may, another is called to help
+ * (help.c). (Where there is no monitor that would find one of them stuck, another is woken at once.)
  *
  * Looking on. A worker that has just slept for less than waking it takes looks on for that long before it sleeps again,
  * if it is the one that searches: who sends the next event need not wait for a processor that has gone to sleep. Where
@@ -30,7 +29,7 @@
  * (then each message wakes a worker, that for the next another one); waking a worker for each task that is ready
  * (docs/decisions/0012-reactor.md).
  *
- * Prev: sched/idle.c  Next: sched/fdwait_hot.h */
+ * Prev: sched/idle.c  Next: sched/help.c */
 #include "sched.h"
 
 #include "../plat/futex.h"
@@ -53,8 +52,9 @@ static bool deliver(struct cc__worker *w, struct cc__reactor *r, int n, int most
     cc__claims_wake_here(&woken, w);
     bool full = n == most, still = full && w->poll_full;
     w->poll_full = full;
-    w->poll_helped = true;
-    if (still || (several && w->runtime->growth.off)) cc__idle_notify(w->runtime);
+    cc__help_taken(&w->help);
+    if (still) cc__help_call(w);
+    if (several && w->runtime->growth.off) cc__idle_notify(w->runtime);
     return true;
 }
 

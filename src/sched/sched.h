@@ -15,7 +15,8 @@
  *     park.c    waiting and waking, for fibers and threads
  *     idle.c    sleeping workers, and waking one
  *     poll.c    descriptors, as workers look at them; fdwait.c: as a waiter does; filewait.c: files
- *     monitor.c who notices that workers are stuck
+ *     help.c    workers that help with descriptors; help.h has their part of a worker
+ *     monitor.c who notices that workers are stuck; watch.h has what it knows of each
  *     grow.c    temporary workers, which come and go
  *     finish.c  the end of a task, and joining it
  *     cancel.c  cancellation and deadlines, as a waiter sees them
@@ -38,7 +39,9 @@
 #include "../fiber/fiber.h"
 #include "../task/task.h"
 #include "forks.h"
+#include "help.h"
 #include "placement.h"
+#include "watch.h"
 
 #ifndef CC__RUNQ_SLOTS
 #define CC__RUNQ_SLOTS 256 /* a power of two */
@@ -121,24 +124,6 @@ enum cc__asleep { CC__AWAKE, CC__ASLEEP, CC__ASLEEP_POLLING };
 /* A worker's place: nobody's; a worker's; one that has ended is still to be joined. */
 enum cc__place { CC__PLACE_FREE, CC__PLACE_RUNNING, CC__PLACE_ENDED };
 
-/* What the monitor remembers of a worker; nobody else touches it, but reports look. */
-struct cc__watch {
-    uint32_t tick;          /* at its last look, */
-    int64_t since_ns;       /* and since when it has been that */
-    int64_t asked_ns;       /* when the kernel is to be asked next what the thread is doing */
-    int64_t cpu_ns;         /* what the thread had had of the cpu when it was first found stuck, */
-    int64_t had_ns;         /* and has had since */
-    bool stuck;             /* it has run one task for long: */
-    bool fresh;             /* that was found just now; */
-    bool asleep;            /* in the kernel, as the answer was; */
-    bool burning;           /* or on a cpu, not only waiting for one; */
-    bool hogging;           /* that for much longer; */
-    unsigned forks_still;   /* looks at which it had the same forks, */
-    const void *forks_head; /* up to here, */
-    uint32_t forks_looks;   /* and had not looked at them */
-    bool told, named;       /* and so long that it was reported, as a stall, or to who follows the monitor */
-};
-
 /* What a worker counts. W: its owner (see cc__count).  R: anyone. */
 struct cc__counts {
     _Atomic uint64_t spawned, ended; /* [SD1] */
@@ -202,9 +187,8 @@ struct cc__worker {
     unsigned poll_owed, poll_step; /* short sleeps before it may look on again; and after the next failure */
     unsigned poll_won;             /* times in a row that looking on was not in vain */
     uint32_t poll_tail;            /* where its ring of the begun ended a turn ago */
-    bool poll_full, poll_helped;   /* its last look took all it may; one gave it tasks since it gave way, */
-    uint64_t gave_way;             /* which was then, in cycles; */
-    bool gives_way;                /* it is on its way home for that */
+    bool poll_full;                /* its last look took all it may */
+    struct cc__help help;
 
     /* What others touch, each on lines of its own. */
     struct cc__slot slot __attribute__((aligned(CC__FALSE_SHARING)));
@@ -287,6 +271,11 @@ static inline const char *cc__task_label(const struct cc__task *t) {
 /* One more; only its owner writes it, so no read-modify-write is needed. */
 static inline void cc__count(_Atomic uint64_t *counter) {
     cc__store_relaxed(counter, cc__load_relaxed(counter) + 1);
+}
+
+/* Whether the task that this worker runs, if there is one, has said that it blocks. */
+static inline bool cc__worker_says_blocking(const struct cc__worker *w) {
+    return cc__load_relaxed(&w->blocking) == cc__load_relaxed(&w->tick) + 1;
 }
 
 /* The clock was read here anyway, or is still 0: tell the others, but not more often than makes a difference. */

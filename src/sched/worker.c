@@ -30,7 +30,6 @@ enum {
     LOOK_EVERY_MAX = 61,
     LOOK_CYCLES = 1500000,
     STRANDED_CYCLES = LOOK_CYCLES / 4,
-    GIVE_WAY_CYCLES = LOOK_CYCLES / 2,
     THROUGH_MAX = 8,
     TURN_PARTS = 8,
     LOW_NS = 50000000
@@ -104,11 +103,15 @@ static uint32_t next_look(uint32_t picks, uint64_t took) {
  * others. Tasks that keep the ring full for good do not keep descriptors waiting, though.
  *
  * What is still in the ring after a whole turn is too much for one, if it is more than a small part of one: another
- * worker is woken (poll.c). */
-static void look_at_descriptors(struct cc__worker *w, uint32_t turn) {
+ * worker is called to help (help.c). */
+static CC__COLD void look_at_descriptors(struct cc__worker *w, uint32_t turn, uint64_t cycles) {
+    if (w->watcher == w)
+        cc__help_say_where(w, cycles);
+    else if (cc__help_crowds(w))
+        return;
     if (turn > 0) {
         int32_t left = (int32_t)(w->poll_tail - cc__load_relaxed(&w->begun.head));
-        if (left > 0 && (uint32_t)left * TURN_PARTS >= turn) cc__idle_notify(w->runtime);
+        if (left > 0 && (uint32_t)left * TURN_PARTS >= turn) cc__help_call(w);
         w->poll_tail = cc__load_relaxed(&w->begun.tail);
     }
     cc__poll_look(w);
@@ -137,7 +140,7 @@ static CC__COLD struct cc__task *look_around(struct cc__worker *w) {
     w->looked = cycles;
     cc__worker_expire(&w->timers, &now);
     cc__coarse_tell(w->runtime, now);
-    if (CC__UNLIKELY(cc__poll_on(w))) look_at_descriptors(w, turn);
+    if (CC__UNLIKELY(cc__poll_on(w))) look_at_descriptors(w, turn, cycles);
     open_post(w);
     struct cc__task *t = take_low_in_turn(w);
     if (t == NULL) t = take_pinned(w);
@@ -175,36 +178,13 @@ struct cc__task *cc__worker_pick_through(struct cc__worker *w) {
     return t;
 }
 
-/* Who takes descriptors' tasks beside the watcher lets others have its processor once a turn: it may be that of the
- * clients it works for, or the watcher's, and the system would take it from them for milliseconds at a time. Where
- * nobody else wants it that is one short system call (docs/decisions/0025-give-way.md). True: go home for it, and look
- * around after it. There the task that is being left is parked already, and what is in the rings others can take; with
- * what they cannot it is put off, and by who searches, since others rely on that. */
-static CC__COLD bool gives_way(struct cc__worker *w) {
-    if (w->watcher == w || w->temporary || w->searching || w->next != NULL || w->pinned.first != NULL) return false;
-    uint64_t cycles = cc__choice_cycles();
-    if (cycles - w->gave_way < GIVE_WAY_CYCLES) return false;
-    w->poll_helped = false;
-    w->gave_way = cycles;
-    w->until_look = 1;
-    return w->gives_way = true;
-}
-
-static CC__COLD void give_way(struct cc__worker *w) {
-    uint64_t before = cc__choice_cycles();
-    w->gives_way = false;
-    cc__count(&w->count.gave_way);
-    cc__thread_yield();
-    w->looked += cc__choice_cycles() - before; /* what it ran did not take so long */
-}
-
 struct cc__task *cc__worker_pick(struct cc__worker *w) {
     struct cc__inject *inject = &w->runtime->inject;
     struct cc__task *t = NULL;
     cc__store_relaxed(&w->tick, cc__load_relaxed(&w->tick) + 1);
     if (CC__UNLIKELY(--w->until_look == 0)) {
         if (CC__UNLIKELY(w->temporary) && cc__grow_pick(w, &t)) return t;
-        if (CC__UNLIKELY(w->poll_helped) && gives_way(w)) return NULL;
+        if (CC__UNLIKELY(w->help.took) && cc__help_gives_way(w)) return NULL;
         t = look_around(w);
     }
     bool high = CC__UNLIKELY(cc__load_relaxed(&inject->high) > 0);
@@ -232,28 +212,35 @@ static struct cc__task *take_polled(struct cc__worker *w) {
     return cc__poll_look(w) ? cc__worker_pick_local(w) : NULL;
 }
 
+/* Where others rely on it, if it may be one of those who search. */
+static struct cc__task *search(struct cc__worker *w) {
+    struct cc__task *t = take_polled(w);
+    if (t == NULL && cc__idle_start_searching(w)) t = cc__steal(w);
+    return t != NULL ? t : cc__inject_take(&w->runtime->inject, CC_PRIORITY_LOW);
+}
+
 struct cc__task *cc__worker_find(struct cc__worker *w) {
     if (CC__UNLIKELY(w->express)) return cc__grow_find_begun(w);
     for (;;) {
-        if (CC__UNLIKELY(w->gives_way)) give_way(w);
+        if (CC__UNLIKELY(w->help.gives_way)) cc__help_give_way(w);
         struct cc__task *t = cc__worker_pick(w);
-        if (CC__UNLIKELY(w->gives_way)) continue; /* it has not looked into its rings */
+        if (CC__UNLIKELY(w->help.gives_way)) continue; /* it has not looked into its rings */
         if (CC__UNLIKELY(w->retiring)) {
             cc__idle_stop_searching(w, true); /* somebody may have relied on us */
             return NULL;
         }
-        if (t == NULL) t = take_polled(w);
-        if (t == NULL && cc__idle_start_searching(w)) t = cc__steal(w);
-        if (t == NULL) t = cc__inject_take(&w->runtime->inject, CC_PRIORITY_LOW);
+        bool leaves = t == NULL && cc__help_leaves(w);
+        if (t == NULL && !leaves) t = search(w);
         if (t != NULL) {
             cc__idle_stop_searching(w, true);
             return t;
         }
-        if (w->searching && (cc__poll_own(w) ? cc__poll_spin(w) : cc__steal_spin(w))) continue;
+        if (!leaves && w->searching && (cc__poll_own(w) ? cc__poll_spin(w) : cc__steal_spin(w))) continue;
         if (!cc__idle_sleep(w)) {
             cc__idle_stop_searching(w, false);
             return NULL;
         }
+        w->help.helps = false;
         if (CC__UNLIKELY(w->event_count != 0)) cc__poll_deliver(w);
     }
 }

@@ -27,6 +27,27 @@ bool cc__poll_sleep(struct cc__worker *w, int64_t until_ns) {
 void cc__poll_for(struct cc__worker *w) {
     (void)w;
 }
+void cc__help_say_where(struct cc__worker *w, uint64_t cycles) {
+    (void)w, (void)cycles;
+}
+void cc__help_call(struct cc__worker *w) {
+    (void)w;
+}
+bool cc__help_gives_way(struct cc__worker *w) {
+    (void)w;
+    return false;
+}
+void cc__help_give_way(struct cc__worker *w) {
+    (void)w;
+}
+bool cc__help_crowds(struct cc__worker *w) {
+    (void)w;
+    return false;
+}
+bool cc__help_leaves(struct cc__worker *w) {
+    (void)w;
+    return false;
+}
 void cc__reactor_ring(struct cc__reactor *r) {
     (void)r;
     mc_assert(false);

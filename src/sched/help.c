@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* Helpers: workers that take descriptors' tasks beside the watcher of those (poll.c).
+ *
+ * One is called for a backlog, whether or not a processor is free: nobody knows that in time. The system puts it on one
+ * that is idle, if there is any. Else it is on the watcher's, on that of the very clients it works for, or on some
+ * other program's, and would have that for a time slice, milliseconds, while all that waits for the other one waits
+ * for so long. So
+ *
+ *   - a helper gives way once a turn: it lets others have its processor. Where nobody else wants it that is one short
+ *     system call (docs/decisions/0025-give-way.md);
+ *   - a helper that finds itself on the processor of its watcher is no help: what one of them does, the other does not.
+ *     It looks at no descriptors any more, finishes what is in its rings and leaves, which is to sleep although there
+ *     are tasks in the watcher's ring; nobody is called for some milliseconds then, and for twice as long each time,
+ *     until one has had a processor of its own (docs/decisions/0026-no-crowd.md).
+ *
+ * Leaving is S1 to S5 of idle.c but for one queue that S4 does not look into: the watcher's ring of those that were
+ * woken. Nothing is lost by that, since its owner never sleeps while there is something in that ring. But it may come
+ * to it late, if the task that it runs computes or blocks for long, and a publisher may have relied on us. So who
+ * leaves must have seen
+ *
+ *   L1 that the watcher has looked around within a millisecond, and its task has not said that it blocks;
+ *   L2 that there is nothing else for us: not in its slot or among what is new there, nor anywhere else;
+ *   L3 that there is a monitor, which finds a watcher that gets stuck now, moves what is in its ring to the global
+ *      queue and wakes us: L2, or S4, sees it there.
+ *
+ * Rejected: to leave a processor where somebody else runs: it may be a program that computes for hours, beside which
+ * two workers are due twice as much as one.
+ *
+ * Prev: sched/poll.c  Next: sched/fdwait_hot.h */
+#include "sched.h"
+
+#include "../plat/thread.h"
+#include "choice.h"
+
+/* In cycles, as the looks of worker.c: some milliseconds, less or more. */
+enum { GIVE_WAY_CYCLES = 750000, LATELY_CYCLES = 3000000 };
+enum { HOLD_MIN_CYCLES = 6000000, HOLD_MAX_CYCLES = 192000000 };
+
+static bool helps(const struct cc__worker *w) {
+    return w->watcher != w && !w->temporary;
+}
+
+/* ---- the watcher ---- */
+
+void cc__help_say_where(struct cc__worker *w, uint64_t cycles) {
+    unsigned cpu = cc__choice_cpu();
+    if (cpu != cc__load_relaxed(&w->help.cpu)) cc__store_relaxed(&w->help.cpu, cpu);
+    cc__store_relaxed(&w->help.seen, cycles);
+}
+
+void cc__help_call(struct cc__worker *w) {
+    uint64_t until = cc__load_relaxed(&w->watcher->help.none_until);
+    if (until != 0 && (int64_t)(until - cc__choice_cycles()) > 0) return;
+    if (!cc__load_relaxed(&w->watcher->help.called)) cc__store_relaxed(&w->watcher->help.called, true);
+    cc__idle_notify(w->runtime);
+}
+
+/* ---- giving way ---- */
+
+/* True: go home for it, and look around after it. There the task that is being left is parked already, and what is in
+ * the rings others can take; with what they cannot it is put off, and by who searches, since others rely on that. */
+bool cc__help_gives_way(struct cc__worker *w) {
+    if (!helps(w) || w->searching || w->next != NULL || w->pinned.first != NULL) return false;
+    uint64_t cycles = cc__choice_cycles();
+    if (cycles - w->help.gave_way < GIVE_WAY_CYCLES) return false;
+    w->help.took = false;
+    w->help.gave_way = cycles;
+    w->until_look = 1;
+    return w->help.gives_way = true;
+}
+
+void cc__help_give_way(struct cc__worker *w) {
+    uint64_t before = cc__choice_cycles();
+    w->help.gives_way = false;
+    if (!cc__help_crowds(w)) w->help.hold = 0; /* it has had a processor of its own, or somebody else's */
+    cc__count(&w->count.gave_way);
+    cc__thread_yield();
+    w->looked += cc__choice_cycles() - before; /* what it ran did not take so long */
+}
+
+/* ---- leaving ---- */
+
+/* The same processor, and L1, L3. */
+bool cc__help_crowds(struct cc__worker *w) {
+    struct cc__worker *o = w->watcher;
+    if (!helps(w) || !cc__poll_on(w) || w->runtime->growth.off) return false;
+    unsigned cpu = cc__load_relaxed(&o->help.cpu);
+    if (cpu == 0 || cpu != cc__choice_cpu()) return false;
+    if (cc__choice_cycles() - cc__load_relaxed(&o->help.seen) > LATELY_CYCLES) return false;
+    return cc__load_relaxed(&o->asleep) == CC__AWAKE && !cc__worker_says_blocking(o);
+}
+
+/* Who was called, or has helped; with all of L1 to L3. */
+bool cc__help_leaves(struct cc__worker *w) {
+    struct cc__help *here = &w->help, *there = &w->watcher->help;
+    here->leaves = false;
+    if (!cc__help_crowds(w) || !(here->helps || cc__load_relaxed(&there->called))) return false;
+    here->leaves = true;
+    if (cc__steal_anything(w)) return here->leaves = false;
+    here->hold = here->hold == 0 ? HOLD_MIN_CYCLES : here->hold * 2;
+    if (here->hold > HOLD_MAX_CYCLES) here->hold = HOLD_MAX_CYCLES;
+    cc__store_relaxed(&there->called, false);
+    cc__store_relaxed(&there->none_until, cc__choice_cycles() + here->hold);
+    cc__count(&w->count.gave_way);
+    return true;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* Workers that help with descriptors, as the others see them; help.c has what they do and why.
+ *
+ * Prev: sched/forks.h  Next: sched/watch.h */
+#ifndef CC__SCHED_HELP_H
+#define CC__SCHED_HELP_H
+
+#include "../base/atomic.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cc__worker;
+
+/* A worker's part in it. */
+struct cc__help {
+    bool helps;                  /* a look at descriptors gave it tasks since it slept, */
+    bool took;                   /* and since it gave way, */
+    uint64_t gave_way;           /* which was then, in cycles; */
+    bool gives_way;              /* it is on its way home for that; */
+    bool leaves;                 /* it is about to sleep, though there is something in its watcher's ring; */
+    uint64_t hold;               /* how long nobody was called when it last did; 0: it has had a processor since */
+    _Atomic unsigned cpu;        /* of a watcher: 1 + the cpu it was on,  W: owner.  R: helpers */
+    _Atomic uint64_t seen;       /* and when, in cycles.  W: owner.  R: helpers */
+    _Atomic bool called;         /* a helper was called for it.  W: who calls, helpers.  R: helpers */
+    _Atomic uint64_t none_until; /* no helper is called for it until then; 0: any time.  W: helpers.  R: who calls */
+};
+
+void cc__help_say_where(struct cc__worker *w, uint64_t cycles); /* for a watcher, at each look around: now */
+void cc__help_call(struct cc__worker *w);                       /* there is a backlog where w looks: wake another */
+bool cc__help_gives_way(struct cc__worker *w);                  /* after a turn: true, it is to go home and do so */
+void cc__help_give_way(struct cc__worker *w);
+bool cc__help_crowds(struct cc__worker *w);             /* its watcher is on the same processor, and at work */
+bool cc__help_leaves(struct cc__worker *w);             /* with nothing in its rings: true, it is to sleep now */
+static inline void cc__help_taken(struct cc__help *h) { /* a look gave it tasks */
+    h->helps = h->took = true;
+}
+
+#endif /* CC__SCHED_HELP_H */
