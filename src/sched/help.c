@@ -9,22 +9,24 @@
  *   - a helper gives way once a turn: it lets others have its processor. Where nobody else wants it that is one short
  *     system call (docs/decisions/0025-give-way.md);
  *   - a helper that finds itself on the processor of its watcher is no help: what one of them does, the other does not.
- *     It looks at no descriptors any more, finishes what is in its rings and leaves, which is to sleep although there
- *     are tasks in the watcher's ring; nobody is called for some milliseconds then, and for twice as long each time,
- *     until one has had a processor of its own (docs/decisions/0026-no-crowd.md).
+ *     It looks at no descriptors any more, finishes what is in its rings and steps back: it gives way again and again,
+ *     without taking anything. If the system has a processor for it, it is there within a few milliseconds. If not, it
+ *     leaves: it sleeps, and nobody is called for twice as long, and twice that each time, until one has had a
+ *     processor of its own (docs/decisions/0026-no-crowd.md).
  *
- * Leaving is S1 to S5 of idle.c but for one queue that S4 does not look into: the watcher's ring of those that were
- * woken. Nothing is lost by that, since its owner never sleeps while there is something in that ring. But it may come
- * to it late, if the task that it runs computes or blocks for long, and a publisher may have relied on us. So who
- * leaves must have seen
+ * Who steps back or leaves passes S2 to S4 of idle.c, but there is one queue that it does not look into: the watcher's
+ * ring of those that were woken. Nothing is lost by that, since its owner never sleeps while there is something in that
+ * ring. But it may come to it late, if the task that it runs computes or blocks for long, and a publisher may have
+ * relied on us. So who steps back must have seen
  *
  *   L1 that the watcher has looked around within a millisecond, and its task has not said that it blocks;
  *   L2 that there is nothing else for us: not in its slot or among what is new there, nor anywhere else;
  *   L3 that there is a monitor, which finds a watcher that gets stuck now, moves what is in its ring to the global
  *      queue and wakes us: L2, or S4, sees it there.
  *
- * Rejected: to leave a processor where somebody else runs: it may be a program that computes for hours, beside which
- * two workers are due twice as much as one.
+ * Rejected: to leave at once: some systems put who is woken on its waker's processor, though another one is idle, and
+ * move it a little later. To leave a processor where somebody else runs: it may be a program that computes for hours,
+ * beside which two workers are due twice as much as one.
  *
  * Prev: sched/poll.c  Next: sched/fdwait_hot.h */
 #include "sched.h"
@@ -32,9 +34,9 @@
 #include "../plat/thread.h"
 #include "choice.h"
 
-/* In cycles, as the looks of worker.c: some milliseconds, less or more. */
-enum { GIVE_WAY_CYCLES = 750000, LATELY_CYCLES = 3000000 };
-enum { HOLD_MIN_CYCLES = 6000000, HOLD_MAX_CYCLES = 192000000 };
+/* In cycles, as the looks of worker.c; at 3 GHz a quarter, one and five milliseconds; and from ten to eighty. */
+enum { GIVE_WAY_CYCLES = 750000, LATELY_CYCLES = 3000000, PATIENCE_CYCLES = 15000000 };
+enum { HOLD_MIN_CYCLES = 2 * PATIENCE_CYCLES, HOLD_MAX_CYCLES = 8 * HOLD_MIN_CYCLES };
 
 static bool helps(const struct cc__worker *w) {
     return w->watcher != w && !w->temporary;
@@ -78,7 +80,7 @@ void cc__help_give_way(struct cc__worker *w) {
     w->looked += cc__choice_cycles() - before; /* what it ran did not take so long */
 }
 
-/* ---- leaving ---- */
+/* ---- stepping back, and leaving ---- */
 
 /* The same processor, and L1, L3. */
 bool cc__help_crowds(struct cc__worker *w) {
@@ -90,17 +92,29 @@ bool cc__help_crowds(struct cc__worker *w) {
     return cc__load_relaxed(&o->asleep) == CC__AWAKE && !cc__worker_says_blocking(o);
 }
 
-/* Who was called, or has helped; with all of L1 to L3. */
-bool cc__help_leaves(struct cc__worker *w) {
+static enum cc__help_next leave(struct cc__worker *w, uint64_t cycles) {
     struct cc__help *here = &w->help, *there = &w->watcher->help;
-    here->leaves = false;
-    if (!cc__help_crowds(w) || !(here->helps || cc__load_relaxed(&there->called))) return false;
-    here->leaves = true;
-    if (cc__steal_anything(w)) return here->leaves = false;
     here->hold = here->hold == 0 ? HOLD_MIN_CYCLES : here->hold * 2;
     if (here->hold > HOLD_MAX_CYCLES) here->hold = HOLD_MAX_CYCLES;
+    here->crowds_since = 0;
     cc__store_relaxed(&there->called, false);
-    cc__store_relaxed(&there->none_until, cc__choice_cycles() + here->hold);
+    cc__store_relaxed(&there->none_until, cycles + here->hold);
+    return CC__HELP_LEAVE;
+}
+
+/* One that was called, or has helped. */
+enum cc__help_next cc__help_step_back(struct cc__worker *w) {
+    struct cc__help *here = &w->help;
+    here->steps_back = cc__help_crowds(w) && (here->helps || cc__load_relaxed(&w->watcher->help.called));
+    if (CC__LIKELY(!here->steps_back) || !cc__idle_step_back(w)) { /* L2 */
+        here->steps_back = false;
+        here->crowds_since = 0;
+        return CC__HELP_SEARCH;
+    }
+    uint64_t cycles = cc__choice_cycles();
     cc__count(&w->count.gave_way);
-    return true;
+    if (here->crowds_since == 0) here->crowds_since = cycles;
+    if (cycles - here->crowds_since >= PATIENCE_CYCLES) return leave(w, cycles);
+    cc__thread_yield();
+    return CC__HELP_AGAIN;
 }

@@ -339,6 +339,7 @@ void cc__idle_blocks(struct cc__worker *w); /* its task is about to block the th
 void cc__idle_timer_added(struct cc__runtime *rt, int64_t when_ns);
 bool cc__idle_start_searching(struct cc__worker *w);
 void cc__idle_stop_searching(struct cc__worker *w, bool found);
+bool cc__idle_step_back(struct cc__worker *w); /* stop, though it has not found anything. False: there is something */
 /* Sleep until woken, unless there is work after all. False: the runtime ends, or this worker does. */
 bool cc__idle_sleep(struct cc__worker *w);
 void cc__idle_wake_all(struct cc__runtime *rt);

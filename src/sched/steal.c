@@ -199,7 +199,7 @@ bool cc__steal_visible(struct cc__worker *w) {
 
 bool cc__steal_anything(struct cc__worker *w) {
     struct cc__runtime *rt = w->runtime;
-    const struct cc__worker *busy = w->help.leaves ? w->watcher : NULL; /* whose ring is left to it: see help.c; */
+    const struct cc__worker *busy = w->help.steps_back ? w->watcher : NULL; /* whose ring is left to it: see help.c; */
     if (busy != NULL && cc__load_relaxed(&busy->slot.task) != NULL) return true; /* but it may not run while we look */
     if (any_queued_beside(w, busy) || w->pinned.first != NULL) return true; /* a timer's, or its own descriptor's */
     unsigned count = rt->no_stealing ? 0 : cc__worker_count(rt);

@@ -229,13 +229,15 @@ struct cc__task *cc__worker_find(struct cc__worker *w) {
             cc__idle_stop_searching(w, true); /* somebody may have relied on us */
             return NULL;
         }
-        bool leaves = t == NULL && cc__help_leaves(w);
-        if (t == NULL && !leaves) t = search(w);
+        enum cc__help_next next = t == NULL ? cc__help_step_back(w) : CC__HELP_SEARCH;
+        if (CC__UNLIKELY(next == CC__HELP_AGAIN)) continue;
+        if (t == NULL && next == CC__HELP_SEARCH) t = search(w);
         if (t != NULL) {
             cc__idle_stop_searching(w, true);
             return t;
         }
-        if (!leaves && w->searching && (cc__poll_own(w) ? cc__poll_spin(w) : cc__steal_spin(w))) continue;
+        if (next == CC__HELP_SEARCH && w->searching && (cc__poll_own(w) ? cc__poll_spin(w) : cc__steal_spin(w)))
+            continue;
         if (!cc__idle_sleep(w)) {
             cc__idle_stop_searching(w, false);
             return NULL;

@@ -5,9 +5,11 @@
  * looks into all queues (src/sched/steal.c), again and again, until it finds something in the global queue, which it
  * runs for ever. The watcher runs what is in its ring, which publishes something for anyone, then looks for it itself
  * and sleeps. Another thread publishes, too. Who may sleep for ever are those whom nobody needs: check() looks who
- * does. A ring is a counter, and so is the global queue. A twin leaves without looking into that.
+ * does. A ring is a counter, and so is the global queue. A twin leaves without looking into that. One that only steps
+ * back is as one that runs a task, for ever here: what is published meanwhile it has seen, or another is woken for it.
  * Sources: src/sched/idle.c src/sched/steal.c src/base/bits.c src/plat/futex.c src/base/assert.c src/base/text.c
  * Weaken: src/sched/idle.c: cc__idle_sleep: fence_full -> acq_rel
+ * Weaken: src/sched/idle.c: cc__idle_step_back: fence_full -> acq_rel
  * Weaken: src/sched/idle.c: notify: fence_full -> acq_rel
  * Break: src/sched/steal.c: if (!cc__inject_empty(&rt->inject)) return true; => ;
  */
@@ -91,9 +93,15 @@ static void publishes(void) {
 static void helper(void) {
     struct cc__worker *w = &workers[HELPER];
     w->searching = true;
-    w->help.leaves = true;
+    w->help.steps_back = true;
     mc_assert(cc__idle_sleep(w));
     work_or_sleep(w);
+}
+static void steps_back(void) {
+    struct cc__worker *w = &workers[HELPER];
+    w->searching = true;
+    w->help.steps_back = true;
+    if (!cc__idle_step_back(w)) mc_assert(take());
 }
 static void watcher(void) {
     struct cc__worker *w = &workers[WATCHER];
@@ -140,6 +148,17 @@ static void called_careless(void) {
     careless = true;
 }
 
+/* The other sleeps, and there is no thread for it: who wakes it has done its part. */
+static void other_asleep(void) {
+    called();
+    cc__store_relaxed(&ring, 0);
+    cc__bits_set(&rt.idle, WATCHER);
+    cc__store_relaxed(&workers[WATCHER].asleep, CC__ASLEEP);
+}
+static void other_woken(void) {
+    mc_assert(cc__load_relaxed(&global) == 0 || cc__load_relaxed(&workers[WATCHER].asleep) == CC__AWAKE);
+}
+
 static void at_rest(void) {
     mc_assert(cc__load_relaxed(&ring) == 0);
     mc_assert(cc__load_relaxed(&global) == 0 || !(mc_sleeps(0) || mc_sleeps(1)));
@@ -152,6 +171,7 @@ const struct mc_scenario mc_scenarios[] = {
     {"a publisher", called, {helper, quiet_watcher, publishes}, at_rest, EXHAUSTED},
     {"the watcher publishes", called, {helper, watcher}, at_rest, EXHAUSTED},
     {"the watcher publishes, and another", called, {helper, watcher, publishes}, at_rest, EXHAUSTED, .full = true},
+    {"one steps back, another sleeps", other_asleep, {steps_back, publishes}, other_woken, EXHAUSTED},
     {"nobody looks into the global queue",
      called_careless,
      {helper, quiet_watcher, publishes},

@@ -44,9 +44,9 @@ bool cc__help_crowds(struct cc__worker *w) {
     (void)w;
     return false;
 }
-bool cc__help_leaves(struct cc__worker *w) {
+enum cc__help_next cc__help_step_back(struct cc__worker *w) {
     (void)w;
-    return false;
+    return CC__HELP_SEARCH;
 }
 void cc__reactor_ring(struct cc__reactor *r) {
     (void)r;

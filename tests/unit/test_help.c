@@ -171,9 +171,9 @@ static void has_not_called(struct cc__worker *watcher) {
 static void blocks(struct cc__worker *watcher) {
     cc__store_relaxed(&watcher->blocking, cc__load_relaxed(&watcher->tick) + 1);
 }
-/* Whether the worker that runs this would leave, if its watcher were on the same processor, at some time. (The system
- * may move us in between.) */
-static bool would_leave(void (*change)(struct cc__worker *)) {
+/* Whether the worker that runs this would step back, if its watcher were on the same processor, at some time. (The
+ * system may move us in between.) */
+static bool would_step_back(void (*change)(struct cc__worker *)) {
     struct cc__worker *w = cc__worker_current();
     bool would = false;
     for (int k = 0; k < TRIES; k++) {
@@ -181,9 +181,9 @@ static bool would_leave(void (*change)(struct cc__worker *)) {
         cc__store_relaxed(&w->watcher->help.seen, cc__cycles());
         cc__store_relaxed(&w->watcher->help.called, true);
         change(w->watcher);
-        would = cc__help_leaves(w) || would;
+        would = cc__help_step_back(w) == CC__HELP_AGAIN || would;
     }
-    w->help.leaves = w->help.helps = false;
+    w->help.steps_back = w->help.helps = false;
     cc__store_relaxed(&w->watcher->blocking, 0);
     return would;
 }
@@ -196,12 +196,12 @@ static void *asks_itself(void *arg) {
     } /* so descriptors are watched */
     test_must(cc_task_spawn(&t, &(cc_task_attr){.worker = 2}, keeps_busy, NULL) == 0);
     while (cc__load_relaxed(&worker(1)->current) == NULL) cc__cpu_relax();
-    test_must(would_leave(changes_nothing));
-    test_must(!would_leave(is_elsewhere) && !would_leave(is_not_known) && !would_leave(has_not_looked));
-    test_must(!would_leave(has_not_called) && !would_leave(blocks));
+    test_must(would_step_back(changes_nothing));
+    test_must(!would_step_back(is_elsewhere) && !would_step_back(is_not_known) && !would_step_back(has_not_looked));
+    test_must(!would_step_back(has_not_called) && !would_step_back(blocks));
     cc__store_relaxed(&spawn, true);
     while (!cc__load_acquire(&spawned)) cc__cpu_relax();
-    test_must(!would_leave(changes_nothing));
+    test_must(!would_step_back(changes_nothing));
     cc__store_relaxed(&over, true);
     test_must(cc_task_join(t, NULL) == 0);
     cc_close(fd[0]);
