@@ -11,8 +11,11 @@
  *   - a helper that finds itself on the processor of its watcher is no help: what one of them does, the other does not.
  *     It looks at no descriptors any more, finishes what is in its rings and steps back: it gives way again and again,
  *     without taking anything. If the system has a processor for it, it is there within a few milliseconds. If not, it
- *     leaves: it sleeps, and nobody is called for twice as long, and twice that each time, until one has had a
- *     processor of its own (docs/decisions/0026-no-crowd.md).
+ *     depends. The watcher has had nothing to do in between: then one is enough, and the helper leaves: it sleeps, and
+ *     nobody is called for twice as long, and twice that each time, until one has had a processor of its own. The
+ *     watcher has had no rest: it waits on, since the system may still find that it is due a part of some other
+ *     processor. Others share this one: it helps, for two of us get more of it than one
+ *     (docs/decisions/0026-no-crowd.md).
  *
  * Who steps back or leaves passes S2 to S4 of idle.c, but there is one queue that it does not look into: the watcher's
  * ring of those that were woken. Nothing is lost by that, since its owner never sleeps while there is something in that
@@ -36,10 +39,16 @@
 
 /* In cycles, as the looks of worker.c; at 3 GHz a quarter, one and five milliseconds; and from ten to eighty. */
 enum { GIVE_WAY_CYCLES = 750000, LATELY_CYCLES = 3000000, PATIENCE_CYCLES = 15000000 };
-enum { HOLD_MIN_CYCLES = 2 * PATIENCE_CYCLES, HOLD_MAX_CYCLES = 8 * HOLD_MIN_CYCLES };
+enum { HOLD_MIN_CYCLES = 2 * PATIENCE_CYCLES, HOLD_MAX_CYCLES = 8 * HOLD_MIN_CYCLES, STAY_CYCLES = HOLD_MAX_CYCLES };
+enum { ALONE_PARTS = 8 }; /* seven of eight are nearly all */
 
 static bool helps(const struct cc__worker *w) {
     return w->watcher != w && !w->temporary;
+}
+
+/* 0: no time is. */
+static bool is_before(uint64_t cycles, uint64_t until) {
+    return until != 0 && (int64_t)(until - cycles) > 0;
 }
 
 /* ---- the watcher ---- */
@@ -51,8 +60,7 @@ void cc__help_say_where(struct cc__worker *w, uint64_t cycles) {
 }
 
 void cc__help_call(struct cc__worker *w) {
-    uint64_t until = cc__load_relaxed(&w->watcher->help.none_until);
-    if (until != 0 && (int64_t)(until - cc__choice_cycles()) > 0) return;
+    if (is_before(cc__choice_cycles(), cc__load_relaxed(&w->watcher->help.none_until))) return;
     if (!cc__load_relaxed(&w->watcher->help.called)) cc__store_relaxed(&w->watcher->help.called, true);
     cc__idle_notify(w->runtime);
 }
@@ -88,33 +96,64 @@ bool cc__help_crowds(struct cc__worker *w) {
     if (!helps(w) || !cc__poll_on(w) || w->runtime->growth.off) return false;
     unsigned cpu = cc__load_relaxed(&o->help.cpu);
     if (cpu == 0 || cpu != cc__choice_cpu()) return false;
-    if (cc__choice_cycles() - cc__load_relaxed(&o->help.seen) > LATELY_CYCLES) return false;
+    uint64_t cycles = cc__choice_cycles();
+    if (is_before(cycles, w->help.stays_until) || cycles - cc__load_relaxed(&o->help.seen) > LATELY_CYCLES)
+        return false;
     return cc__load_relaxed(&o->asleep) == CC__AWAKE && !cc__worker_says_blocking(o);
 }
 
-static enum cc__help_next leave(struct cc__worker *w, uint64_t cycles) {
+/* What its watcher has had of processors so far. */
+static int64_t watcher_had_ns(const struct cc__worker *w) {
+    /* [RT1] acquire: then its number is known. */
+    return cc__load_acquire(&w->watcher->started) == 0 ? 0 : cc__thread_cpu_ns(w->watcher->thread_id);
+}
+
+/* Whether it has had one to itself since we crowd it, or nearly so. */
+static bool watcher_was_alone(const struct cc__worker *w) {
+    int64_t had = watcher_had_ns(w) - w->help.had_ns, passed = cc__choice_now() - w->help.since_ns;
+    return had >= passed - passed / ALONE_PARTS;
+}
+
+static void begin_to_wait(struct cc__worker *w, uint64_t cycles) {
+    w->help.crowds_since = cycles;
+    w->help.had_ns = watcher_had_ns(w);
+    w->help.since_ns = cc__choice_now();
+    w->help.dry_then = cc__load_relaxed(&w->watcher->help.dry);
+}
+
+static void leave(struct cc__worker *w, uint64_t cycles) {
     struct cc__help *here = &w->help, *there = &w->watcher->help;
     here->hold = here->hold == 0 ? HOLD_MIN_CYCLES : here->hold * 2;
     if (here->hold > HOLD_MAX_CYCLES) here->hold = HOLD_MAX_CYCLES;
-    here->crowds_since = 0;
     cc__store_relaxed(&there->called, false);
     cc__store_relaxed(&there->none_until, cycles + here->hold);
-    return CC__HELP_LEAVE;
+}
+
+static enum cc__help_next search_on(struct cc__help *here) {
+    here->steps_back = false;
+    here->crowds_since = 0;
+    return CC__HELP_SEARCH;
 }
 
 /* One that was called, or has helped. */
 enum cc__help_next cc__help_step_back(struct cc__worker *w) {
     struct cc__help *here = &w->help;
     here->steps_back = cc__help_crowds(w) && (here->helps || cc__load_relaxed(&w->watcher->help.called));
-    if (CC__LIKELY(!here->steps_back) || !cc__idle_step_back(w)) { /* L2 */
-        here->steps_back = false;
-        here->crowds_since = 0;
-        return CC__HELP_SEARCH;
-    }
+    if (CC__LIKELY(!here->steps_back) || !cc__idle_step_back(w)) return search_on(here); /* L2 */
     uint64_t cycles = cc__choice_cycles();
+    if (here->crowds_since == 0) begin_to_wait(w, cycles);
+    if (cycles - here->crowds_since >= PATIENCE_CYCLES) {
+        here->crowds_since = 0;
+        if (!watcher_was_alone(w)) {
+            here->stays_until = cycles + STAY_CYCLES;
+            return search_on(here);
+        }
+        if (here->dry_then != cc__load_relaxed(&w->watcher->help.dry)) {
+            leave(w, cycles);
+            return CC__HELP_LEAVE;
+        }
+    }
     cc__count(&w->count.gave_way);
-    if (here->crowds_since == 0) here->crowds_since = cycles;
-    if (cycles - here->crowds_since >= PATIENCE_CYCLES) return leave(w, cycles);
     cc__thread_yield();
     return CC__HELP_AGAIN;
 }

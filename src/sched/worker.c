@@ -236,6 +236,7 @@ struct cc__task *cc__worker_find(struct cc__worker *w) {
             cc__idle_stop_searching(w, true);
             return t;
         }
+        cc__help_dry(&w->help);
         if (next == CC__HELP_SEARCH && w->searching && (cc__poll_own(w) ? cc__poll_spin(w) : cc__steal_spin(w)))
             continue;
         if (!cc__idle_sleep(w)) {
