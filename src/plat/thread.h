@@ -49,7 +49,7 @@ size_t cc__thread_stack_limit(void);
 /* Let another thread have the cpu. */
 void cc__thread_yield(void);
 
-/* 1 + the cpu that the calling thread is on, for now; 0: the system does not say. Costs some nanoseconds. */
+/* 1 + the cpu that the calling thread is on at this moment; 0: the system does not say. Costs some nanoseconds. */
 unsigned cc__thread_cpu(void);
 
 /* The kernel's number of the calling thread, for the two below. */

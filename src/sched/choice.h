@@ -45,7 +45,7 @@ static inline uint64_t cc__choice_cycles(void) {
     return cc__cycles();
 }
 
-/* 1 + the processor of the caller, for now; 0: it is not known. */
+/* 1 + the processor that the caller is on at this moment; 0: it is not known. */
 static inline unsigned cc__choice_cpu(void) {
     return cc__thread_cpu();
 }
