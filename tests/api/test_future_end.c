@@ -82,11 +82,13 @@ struct waiter {
     cc_future fut;
     int_chan c;
     int v, rc;
+    _Atomic int waits; /* 1: it found nothing */
 };
 static cc_poll_state receives(cc_future *f, cc_waker *w) {
     struct waiter *s = CC_CONTAINER_OF(f, struct waiter, fut);
     (void)w;
     s->rc = cc_poll_recv(f, s->c, &s->v);
+    if (s->rc == -EAGAIN) cc__store_release(&s->waits, 1);
     return s->rc == -EAGAIN ? CC_PENDING : CC_READY;
 }
 static void *spawns_waiters(void *arg) {
@@ -106,6 +108,11 @@ static void shuts_down(void *unused) {
         cc_future_init(&s[i].fut, receives);
     }
     test_must(cc_runtime_spawn(rt, &t, NULL, spawns_waiters, s) == 0 && cc_task_join(t, NULL) == 0);
+    for (int i = 0; i < 3; i++) { /* who came late would be cancelled */
+        while (!cc__load_acquire(&s[i].waits)) {
+            nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+        }
+    }
     test_must(cc_runtime_shutdown(rt, 1, 1) == -ETIMEDOUT);
     for (int i = 0; i < 3; i++) cc_future_cancel(&s[i].fut);
     test_must(cc_runtime_shutdown(rt, 0, -1) == 0);
