@@ -178,6 +178,29 @@ void cc__thread_pin_again(void *before) {
     CPU_FREE(before);
 }
 
+/* What a thread may use is what it was told and what its group may, and the kernel remembers the former: so it is told
+ * "all" again if that comes to the same. Else it could never use what its group is given later. */
+static void allow_again(const cpu_set_t *before) {
+    cpu_set_t all, now;
+    memset(&all, 0xff, sizeof all);
+    if (pthread_setaffinity_np(pthread_self(), sizeof all, &all) == 0 &&
+        pthread_getaffinity_np(pthread_self(), sizeof now, &now) == 0 && CPU_EQUAL(&now, before))
+        return;
+    pthread_setaffinity_np(pthread_self(), sizeof *before, before);
+}
+
+bool cc__thread_move(void) {
+    cpu_set_t before, others;
+    int cpu = sched_getcpu();
+    if (cpu < 0 || pthread_getaffinity_np(pthread_self(), sizeof before, &before) != 0)
+        return false; /* > CPU_SETSIZE */
+    others = before;
+    CPU_CLR((size_t)cpu, &others);
+    if (CPU_COUNT(&others) == 0 || pthread_setaffinity_np(pthread_self(), sizeof others, &others) != 0) return false;
+    allow_again(&before);
+    return true;
+}
+
 size_t cc__thread_stack_limit(void) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return 0;

@@ -49,6 +49,11 @@ size_t cc__thread_stack_limit(void);
 /* Let another thread have the cpu. */
 void cc__thread_yield(void);
 
+/* Go to another cpu of those that the calling thread may use, whichever the system has; it may be moved back at any
+ * time. Costs some microseconds.
+ *   Returns    true; false: there is none, or the system does not let us */
+bool cc__thread_move(void);
+
 /* 1 + the cpu that the calling thread is on at this moment; 0: the system does not say. Costs some nanoseconds. */
 unsigned cc__thread_cpu(void);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Goal: threads start with signals blocked, carry their name and cpu, are seen for what they do, and
- * run what was armed for their end.
+/* Goal: threads start with signals blocked, carry their name, are seen for what they do, and run
+ * what was armed for their end.
  * Method: real threads that look at themselves; the states a test cannot bring about (dead, in
  * uninterruptible sleep) by a stand-in for the file in /proc; a stopped one by ptrace() of a child's
  * thread. What only the system can refuse is refused by a wrapped function, or by using it all up.
@@ -157,62 +157,6 @@ static void names_are_cut_to_fit(void **state) {
         cc__thread_join(&t);
         assert_string_equal(n.back, want);
     }
-}
-
-struct pinned {
-    int cpu, rc, cpus_after, ran_on;
-};
-
-static void *pin_and_look(void *arg) {
-    struct pinned *p = arg;
-    cpu_set_t set;
-    p->rc = cc__thread_pin(p->cpu);
-    p->ran_on = sched_getcpu();
-    CPU_ZERO(&set);
-    p->cpus_after = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : -1;
-    return NULL;
-}
-
-/* In a thread, so that the test itself stays free. */
-static struct pinned pin_in_thread(int cpu) {
-    struct pinned p = {.cpu = cpu};
-    cc__thread t;
-    assert_int_equal(cc__thread_start(&t, pin_and_look, &p), 0);
-    cc__thread_join(&t);
-    return p;
-}
-
-static void pins_to_a_cpu_of_ours(void **state) {
-    (void)state;
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    if (sched_getaffinity(0, sizeof set, &set) != 0) skip(); /* more cpus than fit */
-    int tried = 0;
-    for (int cpu = 0; cpu < CPU_SETSIZE && tried < 4; cpu++) {
-        if (!CPU_ISSET((size_t)cpu, &set)) continue;
-        struct pinned p = pin_in_thread(cpu);
-        assert_int_equal(p.rc, 0);
-        assert_int_equal(p.ran_on, cpu);
-        assert_int_equal(p.cpus_after, 1);
-        tried++;
-    }
-    assert_true(tried > 0);
-}
-
-static void other_cpus_are_refused(void **state) {
-    (void)state;
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    if (sched_getaffinity(0, sizeof set, &set) != 0) skip();
-    int before = CPU_COUNT(&set);
-    const int none[] = {-1, INT_MIN, CPU_SETSIZE, INT_MAX};
-    for (size_t i = 0; i < TEST_COUNT_OF(none); i++) {
-        struct pinned p = pin_in_thread(none[i]);
-        assert_int_equal(p.rc, -EINVAL);
-        assert_int_equal(p.cpus_after, before);
-    }
-    if (CPU_ISSET(CPU_SETSIZE - 1, &set)) skip(); /* this machine has it */
-    assert_int_equal(pin_in_thread(CPU_SETSIZE - 1).rc, -EINVAL);
 }
 
 static void *keep_id(void *arg) {
@@ -507,7 +451,6 @@ static void cpu_time_passes(void **state) {
 TEST_MAIN(cmocka_unit_test(cpu_time_passes), cmocka_unit_test(signals_are_blocked_in_the_thread_only),
           cmocka_unit_test(join_waits_for_the_end), cmocka_unit_test(start_says_when_there_is_no_room),
           cmocka_unit_test(joining_itself_is_misuse), cmocka_unit_test(names_are_cut_to_fit),
-          cmocka_unit_test(pins_to_a_cpu_of_ours), cmocka_unit_test(other_cpus_are_refused),
           cmocka_unit_test(ids_are_the_kernels), cmocka_unit_test(sleeping_whatever_the_name),
           cmocka_unit_test(running), cmocka_unit_test(strangers_are_gone), cmocka_unit_test(state_letters),
           cmocka_unit_test(stopped_by_a_debugger), cmocka_unit_test(lock_excludes),
