@@ -19,9 +19,6 @@
  * or passes S3 and S4 after it. A searcher that found work and was the last one looks whether there is more, and
  * wakes another for it: publishers may have relied on it meanwhile.
  *
- * A searcher that is to do something else, and not to sleep, passes S2 to S4: from then on it is as one that runs a
- * task, and will look again.
- *
  * A temporary worker that has slept for long clears its own bit, does not search, passes S3 and S4 once more and ends.
  *
  * Timers. A worker goes to sleep with the earliest timer of all workers as its timeout, unless another sleeps
@@ -219,12 +216,6 @@ bool cc__idle_sleep(struct cc__worker *w) {
     w->searching = true;
     cc__monitor_rouse();
     return cc__load_acquire(&rt->stopping) == 0;
-}
-
-bool cc__idle_step_back(struct cc__worker *w) {
-    cc__idle_stop_searching(w, false);
-    cc__fence_full(); /* [ID1] S3 and S4 for one that stays awake: who relied on us has published what we see now */
-    return cc__load_relaxed(&w->runtime->stopping) == 0 && !cc__steal_anything(w);
 }
 
 void cc__idle_wake_all(struct cc__runtime *rt) {

@@ -91,6 +91,11 @@ struct survey {
 
 /* ---- looking ---- */
 
+/* Whether the task that this worker runs, if there is one, has said that it blocks. */
+static bool says_blocking(struct cc__worker *w) {
+    return cc__load_relaxed(&w->blocking) == cc__load_relaxed(&w->tick) + 1;
+}
+
 /* Bring up to date what is known of a worker. */
 static void watch(struct cc__worker *w, int64_t now) {
     struct cc__watch *seen = &w->watch;
@@ -121,7 +126,7 @@ static void watch(struct cc__worker *w, int64_t now) {
         seen->burning = had >= TICK_NS;
         seen->hogging = had >= HOG_NS;
     }
-    bool stall = cc__env.debug_stall && for_ns >= STALL_NS && !seen->told && !cc__worker_says_blocking(w);
+    bool stall = cc__env.debug_stall && for_ns >= STALL_NS && !seen->told && !says_blocking(w);
     bool hog = cc__env.debug_sysmon && seen->hogging && !seen->named;
     if (now < seen->asked_ns && !stall && !hog) return;
     seen->asked_ns = now + for_ns / 2; /* that costs microseconds, and there may be hundreds of them */
@@ -152,7 +157,7 @@ static void survey_worker(struct cc__runtime *rt, unsigned i, int64_t *now, stru
         cc__grow_clear(w);
     else
         watch(w, *now);
-    bool blocked = !away && (cc__worker_says_blocking(w) || (w->watch.stuck && w->watch.asleep));
+    bool blocked = !away && (says_blocking(w) || (w->watch.stuck && w->watch.asleep));
     bool stuck = !away && (blocked || w->watch.stuck);
     s->blocked += blocked;
     s->fresh = s->fresh || (!away && w->watch.fresh);

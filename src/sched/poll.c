@@ -52,9 +52,8 @@ static bool deliver(struct cc__worker *w, struct cc__reactor *r, int n, int most
     cc__claims_wake_here(&woken, w);
     bool full = n == most, still = full && w->poll_full;
     w->poll_full = full;
-    cc__help_taken(&w->help);
-    if (still) cc__help_call(w);
-    if (several && w->runtime->growth.off) cc__idle_notify(w->runtime);
+    w->help.took = true;
+    if (still || (several && w->runtime->growth.off)) cc__idle_notify(w->runtime);
     return true;
 }
 

@@ -273,11 +273,6 @@ static inline void cc__count(_Atomic uint64_t *counter) {
     cc__store_relaxed(counter, cc__load_relaxed(counter) + 1);
 }
 
-/* Whether the task that this worker runs, if there is one, has said that it blocks. */
-static inline bool cc__worker_says_blocking(const struct cc__worker *w) {
-    return cc__load_relaxed(&w->blocking) == cc__load_relaxed(&w->tick) + 1;
-}
-
 /* The clock was read here anyway, or is still 0: tell the others, but not more often than makes a difference. */
 static inline void cc__coarse_tell(struct cc__runtime *rt, int64_t now_ns) {
     if (now_ns - cc__load_relaxed(&rt->coarse_ns) > 1000000) cc__store_relaxed(&rt->coarse_ns, now_ns);
@@ -339,7 +334,6 @@ void cc__idle_blocks(struct cc__worker *w); /* its task is about to block the th
 void cc__idle_timer_added(struct cc__runtime *rt, int64_t when_ns);
 bool cc__idle_start_searching(struct cc__worker *w);
 void cc__idle_stop_searching(struct cc__worker *w, bool found);
-bool cc__idle_step_back(struct cc__worker *w); /* stop, though it has not found anything. False: there is something */
 /* Sleep until woken, unless there is work after all. False: the runtime ends, or this worker does. */
 bool cc__idle_sleep(struct cc__worker *w);
 void cc__idle_wake_all(struct cc__runtime *rt);

@@ -155,20 +155,15 @@ bool cc__steal_share(struct cc__worker *victim) {
     return any;
 }
 
-/* Whether there is something in the global queue, or with any worker, but for the ring of the begun of this one. */
-static bool queued_beside(struct cc__runtime *rt, const struct cc__worker *but) {
+bool cc__steal_queued(struct cc__runtime *rt) {
     if (!cc__inject_empty(&rt->inject)) return true;
     unsigned count = rt->no_stealing ? 0 : cc__worker_count(rt);
     for (unsigned i = 0; i < count; i++) {
         struct cc__worker *v = &rt->workers[i];
-        if (v != but && !cc__runq_empty(&v->begun)) return true;
-        if (!cc__runq_empty(&v->fresh) || cc__load_relaxed(&v->post) != NULL || cc__jobs_any(v)) return true;
+        if (!cc__runq_empty(&v->begun) || !cc__runq_empty(&v->fresh) || cc__load_relaxed(&v->post) != NULL) return true;
+        if (cc__jobs_any(v)) return true;
     }
     return false;
-}
-
-bool cc__steal_queued(struct cc__runtime *rt) {
-    return queued_beside(rt, NULL);
 }
 
 /* Whether somebody has forks that are for thieves. They are not queued: their owner comes to them by itself. */
@@ -179,13 +174,10 @@ static bool any_forks(struct cc__runtime *rt) {
     return false;
 }
 
-/* Whether there is something w could run at once; slots are left out, and that ring. */
-static bool any_queued_beside(struct cc__worker *w, const struct cc__worker *but) {
-    if (cc__load_relaxed(&w->mail) != NULL || cc__load_relaxed(&w->post) != NULL) return true;
-    return queued_beside(w->runtime, but) || any_forks(w->runtime);
-}
+/* Whether there is something w could run at once; slots are left out. */
 static bool any_queued(struct cc__worker *w) {
-    return any_queued_beside(w, NULL);
+    if (cc__load_relaxed(&w->mail) != NULL || cc__load_relaxed(&w->post) != NULL) return true;
+    return cc__steal_queued(w->runtime) || any_forks(w->runtime);
 }
 
 bool cc__steal_visible(struct cc__worker *w) {
@@ -199,9 +191,7 @@ bool cc__steal_visible(struct cc__worker *w) {
 
 bool cc__steal_anything(struct cc__worker *w) {
     struct cc__runtime *rt = w->runtime;
-    const struct cc__worker *busy = w->help.steps_back ? w->watcher : NULL; /* whose ring is left to it: see help.c; */
-    if (busy != NULL && cc__load_relaxed(&busy->slot.task) != NULL) return true; /* but it may not run while we look */
-    if (any_queued_beside(w, busy) || w->pinned.first != NULL) return true; /* a timer's, or its own descriptor's */
+    if (any_queued(w) || w->pinned.first != NULL) return true; /* a timer or a descriptor of its own, found searching */
     unsigned count = rt->no_stealing ? 0 : cc__worker_count(rt);
     /* A slot that changes while we look is its owner's; what is put there from now on finds us idle. */
     for (unsigned i = 0; i < count; i++)

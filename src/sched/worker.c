@@ -105,13 +105,10 @@ static uint32_t next_look(uint32_t picks, uint64_t took) {
  * What is still in the ring after a whole turn is too much for one, if it is more than a small part of one: another
  * worker is called to help (help.c). */
 static CC__COLD void look_at_descriptors(struct cc__worker *w, uint32_t turn, uint64_t cycles) {
-    if (w->watcher == w)
-        cc__help_say_where(w, cycles);
-    else if (cc__help_crowds(w))
-        return;
+    if (w->watcher == w) cc__help_say_where(w, cycles);
     if (turn > 0) {
         int32_t left = (int32_t)(w->poll_tail - cc__load_relaxed(&w->begun.head));
-        if (left > 0 && (uint32_t)left * TURN_PARTS >= turn) cc__help_call(w);
+        if (left > 0 && (uint32_t)left * TURN_PARTS >= turn) cc__idle_notify(w->runtime);
         w->poll_tail = cc__load_relaxed(&w->begun.tail);
     }
     cc__poll_look(w);
@@ -214,6 +211,7 @@ static struct cc__task *take_polled(struct cc__worker *w) {
 
 /* Where others rely on it, if it may be one of those who search. */
 static struct cc__task *search(struct cc__worker *w) {
+    cc__help_move(w); /* first, if it is in the way here */
     struct cc__task *t = take_polled(w);
     if (t == NULL && cc__idle_start_searching(w)) t = cc__steal(w);
     return t != NULL ? t : cc__inject_take(&w->runtime->inject, CC_PRIORITY_LOW);
@@ -229,21 +227,16 @@ struct cc__task *cc__worker_find(struct cc__worker *w) {
             cc__idle_stop_searching(w, true); /* somebody may have relied on us */
             return NULL;
         }
-        enum cc__help_next next = t == NULL ? cc__help_step_back(w) : CC__HELP_SEARCH;
-        if (CC__UNLIKELY(next == CC__HELP_AGAIN)) continue;
-        if (t == NULL && next == CC__HELP_SEARCH) t = search(w);
+        if (t == NULL) t = search(w);
         if (t != NULL) {
             cc__idle_stop_searching(w, true);
             return t;
         }
-        cc__help_dry(&w->help);
-        if (next == CC__HELP_SEARCH && w->searching && (cc__poll_own(w) ? cc__poll_spin(w) : cc__steal_spin(w)))
-            continue;
+        if (w->searching && (cc__poll_own(w) ? cc__poll_spin(w) : cc__steal_spin(w))) continue;
         if (!cc__idle_sleep(w)) {
             cc__idle_stop_searching(w, false);
             return NULL;
         }
-        w->help.helps = false;
         if (CC__UNLIKELY(w->event_count != 0)) cc__poll_deliver(w);
     }
 }

@@ -23,7 +23,6 @@
  * Survives: rouse: xchg_release -> relaxed: a woken worker that does not see the work yet looks again before it sleeps
  * Survives: sleep_until_woken: load_acquire -> relaxed: the same
  * Survives: cc__idle_sleep: load_acquire* -> relaxed: the same; and nothing is read because of `stopping`
- * Survives: cc__idle_step_back: fence_full -> *: not run here; model_help.c does
  * Weaken: src/sched/idle.c: cc__idle_stop_searching: fence_full -> nothing
  * Break: src/sched/idle.c: if (timer || cc__steal_visible(w)) notify(rt); => (void)timer;
  * Break: src/sched/idle.c: stay = stay || cc__poll_own(w) != polls; => ;

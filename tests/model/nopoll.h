@@ -30,9 +30,6 @@ void cc__poll_for(struct cc__worker *w) {
 void cc__help_say_where(struct cc__worker *w, uint64_t cycles) {
     (void)w, (void)cycles;
 }
-void cc__help_call(struct cc__worker *w) {
-    (void)w;
-}
 bool cc__help_gives_way(struct cc__worker *w) {
     (void)w;
     return false;
@@ -40,13 +37,9 @@ bool cc__help_gives_way(struct cc__worker *w) {
 void cc__help_give_way(struct cc__worker *w) {
     (void)w;
 }
-bool cc__help_crowds(struct cc__worker *w) {
+bool cc__help_move(struct cc__worker *w) {
     (void)w;
     return false;
-}
-enum cc__help_next cc__help_step_back(struct cc__worker *w) {
-    (void)w;
-    return CC__HELP_SEARCH;
 }
 void cc__reactor_ring(struct cc__reactor *r) {
     (void)r;
