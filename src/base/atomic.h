@@ -94,7 +94,12 @@ static inline void cc__cpu_relax_for(unsigned turns) {
 #define cc__glance(p) __atomic_load_n((p), __ATOMIC_RELAXED)
 #endif
 
-/* Begin to fetch a cache line that will be written soon; any address will do. */
+/* Begin to fetch a cache line that will be read soon; any address will do. */
+static inline void cc__prefetch(uintptr_t line) {
+    __builtin_prefetch((const void *)line);
+}
+
+/* The same of one that will be written. */
 static inline void cc__prefetch_to_write(uintptr_t line) {
 #if defined(__x86_64__)
     /* Written out, since compilers make it a fetch to read unless they are told that there is this instruction. Where

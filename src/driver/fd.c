@@ -146,38 +146,14 @@ bool cc__fd_any_waits(void) {
 
 /* ---- who wakes them ---- */
 
-/* With the lock: so many generations on, nothing is known of it, and nobody waits. Returns what was before. */
-static uint64_t begin_anew(struct cc__fd *e, unsigned generations, uint32_t nature, struct cc__claims *woken) {
-    uint64_t was = cc__add_acq_rel(&e->life, generations * CC__FD_GENERATION); /* C1. [FD3] acquire: what users did */
-    cc__store_relaxed(&e->in.mark, nature);
-    cc__store_relaxed(&e->out.mark, 0);
-    cc__store_relaxed(&e->ready[CC__FD_IN], CC__FD_READY);
-    cc__store_relaxed(&e->ready[CC__FD_OUT], CC__FD_READY);
+void cc__fd_end_waits(struct cc__fd *e, struct cc__claims *woken) {
     cc__claims_all(woken, &e->in, CC__CLOSED);
     cc__claims_all(woken, &e->out, CC__CLOSED);
-    return was;
 }
 
 void cc__fd_made(struct cc__fd *e, uint32_t nature, struct cc__claims *woken) {
     cc__waitlist_lock(&e->in);
-    begin_anew(e, cc__fd_generation(e) % 2 == 0 ? 2 : 1, nature, woken);
-    cc__waitlist_unlock(&e->in);
-}
-
-int cc__fd_closing(struct cc__fd *e, struct cc__claims *woken) {
-    uint32_t generation;
-    int rc = cc__fd_which(e, &generation);
-    if (rc != 0) return rc;
-    cc__waitlist_lock(&e->in);
-    rc = cc__fd_generation(e) != generation ? -EBADF : (uint32_t)begin_anew(e, 1, 0, woken) == 0 ? 1 : 0;
-    cc__waitlist_unlock(&e->in);
-    return rc;
-}
-
-void cc__fd_closed(struct cc__fd *e, uint32_t closing) {
-    cc__waitlist_lock(&e->in);
-    if (cc__fd_generation(e) == closing)
-        cc__add_acq_rel(&e->life, CC__FD_GENERATION); /* C3. [FD3] release: it is closed */
+    cc__fd_begin_anew(e, true, nature, woken);
     cc__waitlist_unlock(&e->in);
 }
 

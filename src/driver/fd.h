@@ -94,8 +94,8 @@ CC__HOT void cc__fd_event(struct cc__fd *e, uint32_t generation, unsigned bits, 
 void cc__fd_made(struct cc__fd *e, uint32_t nature, struct cc__claims *woken);
 /* Begin to close it: who waits for it is claimed.
  *   Returns    1 the caller is to close it, then cc__fd_closed(); 0 the last who uses it is; -EBADF another does */
-int cc__fd_closing(struct cc__fd *e, struct cc__claims *woken);
-void cc__fd_closed(struct cc__fd *e, uint32_t closing);
+CC__HOT int cc__fd_closing(struct cc__fd *e, struct cc__claims *woken);
+CC__HOT void cc__fd_closed(struct cc__fd *e, uint32_t closing);
 /* That reactor is no more: all it watches is to be watched by others. Called for each entry. */
 void cc__fd_forget(struct cc__fd *e, uint32_t home, struct cc__claims *woken);
 bool cc__fd_any_waits(void); /* whether somebody waits for any of them */

@@ -10,6 +10,8 @@
 #include "../plat/poll.h"
 #include "fd.h"
 
+#include <errno.h>
+
 /* ---- the table ---- */
 
 enum { CC__FD_CHUNK_BITS = 12, CC__FD_CHUNK = 1 << CC__FD_CHUNK_BITS };
@@ -119,6 +121,41 @@ CC__HOT void cc__fd_event(struct cc__fd *e, uint32_t generation, unsigned bits, 
         if ((bits & CC__POLL_OUT) != 0) cc__fd_tell(e, CC__FD_OUT, CC__FD_READY, woken);
     }
     cc__waitlist_unlock(&e->in);
+}
+
+/* ---- who closes ---- */
+
+CC__COLD void cc__fd_end_waits(struct cc__fd *e, struct cc__claims *woken); /* with the lock */
+
+/* With the lock: it is closed, or another was made; nothing is known of it, and nobody waits. Returns what was before.
+ * Who makes one with the number of one that is being closed may meet C3. */
+static inline uint64_t cc__fd_begin_anew(struct cc__fd *e, bool made, uint32_t nature, struct cc__claims *woken) {
+    uint64_t was = cc__load_relaxed(&e->life), next;
+    do next = was + (made && !cc__fd_is_odd(was) ? 2 : 1) * CC__FD_GENERATION;
+    while (!cc__cas_weak_acq_rel(&e->life, &was, next)); /* C1. [FD3] acquire: what users did */
+    cc__store_relaxed(&e->in.mark, nature);
+    cc__store_relaxed(&e->out.mark, 0);
+    cc__store_relaxed(&e->ready[CC__FD_IN], CC__FD_READY);
+    cc__store_relaxed(&e->ready[CC__FD_OUT], CC__FD_READY);
+    if (CC__UNLIKELY(e->in.first != NULL || e->out.first != NULL)) cc__fd_end_waits(e, woken);
+    return was;
+}
+
+CC__HOT int cc__fd_closing(struct cc__fd *e, struct cc__claims *woken) {
+    uint32_t generation;
+    int rc = cc__fd_which(e, &generation);
+    if (CC__UNLIKELY(rc != 0)) return rc;
+    cc__waitlist_lock(&e->in);
+    bool same = cc__fd_generation(e) == generation;
+    bool alone = same && (uint32_t)cc__fd_begin_anew(e, false, 0, woken) == 0; /* else the last who uses it is to */
+    cc__waitlist_unlock(&e->in);
+    return alone ? 1 : same ? 0 : -EBADF;
+}
+
+CC__HOT void cc__fd_closed(struct cc__fd *e, uint32_t closing) {
+    uint64_t life = closing * CC__FD_GENERATION;
+    /* C3, unless one with that number was made meanwhile. [FD3] release: it is closed. */
+    (void)cc__cas_release(&e->life, &life, life + CC__FD_GENERATION);
 }
 
 #endif /* CC__DRIVER_FD_HOT_H */

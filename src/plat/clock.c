@@ -11,10 +11,18 @@
 
 enum { CALIBRATE_NS = 1000000, CALIBRATE_READINGS = 5 };
 
-int64_t cc__now_ns(void) {
+static int64_t now_by(clockid_t clock) {
     struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
+    clock_gettime(clock, &ts);
     return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+int64_t cc__now_ns(void) {
+    return now_by(CLOCK_MONOTONIC);
+}
+
+int64_t cc__now_coarse_ns(void) {
+    return now_by(CLOCK_MONOTONIC_COARSE);
 }
 
 /* Both clocks at one instant: of a few readings the one with the least between the cycles around it, so

@@ -8,6 +8,9 @@
 /* CLOCK_MONOTONIC in nanoseconds; some 28 ns a call. */
 int64_t cc__now_ns(void);
 
+/* The same clock, some milliseconds late at most; in a few ns. */
+int64_t cc__now_coarse_ns(void);
+
 /* A counter that ticks at a constant rate, read in a few ns and without a system call; not ordered
  * with the memory accesses around it. For intervals only: where there is none, it is cc__now_ns(). */
 static inline uint64_t cc__cycles(void) {

@@ -11,9 +11,11 @@
  * Prev: plat/seen.c  Next: plat/uring.c */
 #include "fdio.h"
 
+#include "../base/base.h"
 #include "clock.h"
 #include "poll.h"
 #include "seen.h"
+#include "syscall.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -23,7 +25,6 @@
 #include <poll.h> /* NOLINT(readability-duplicate-include): the system's */
 #include <signal.h>
 #include <sys/sendfile.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
@@ -110,7 +111,7 @@ static int why_not(int fd, int other_way) {
     return flags >= 0 && (flags & O_ACCMODE) == other_way ? EBADF : EAGAIN;
 }
 
-ssize_t cc__fdio_read_now(int fd, const struct iovec *iov, int count, int64_t at) {
+static CC__COLD ssize_t read_now_slowly(int fd, const struct iovec *iov, int count, int64_t at) {
     int saved = errno;
     ssize_t rc = read_once(fd, iov, count, at, RWF_NOWAIT);
     if (rc < 0 && not_known()) {
@@ -125,6 +126,14 @@ ssize_t cc__fdio_read_now(int fd, const struct iovec *iov, int count, int64_t at
         }
     }
     return settle(rc, saved);
+}
+
+ssize_t cc__fdio_read_now(int fd, const struct iovec *iov, int count, int64_t at) {
+    if (CC__LIKELY(cc__syscall_straight() && sizeof(long) == sizeof at)) { /* else a call has it in two parts */
+        ssize_t rc = cc__syscall6(SYS_preadv2, fd, (long)iov, count, (long)at, 0, RWF_NOWAIT);
+        if (CC__LIKELY(rc >= 0 || rc == -EAGAIN)) return rc;
+    }
+    return read_now_slowly(fd, iov, count, at);
 }
 
 ssize_t cc__fdio_write_now(int fd, const struct iovec *iov, int count, int64_t at, bool masked) {
@@ -166,30 +175,28 @@ ssize_t cc__fdio_write(int fd, const struct iovec *iov, int count, int64_t at, b
  * which is a pity and no harm. */
 static int open_cached(const char *path, uint64_t flags) {
     struct open_how how = {.flags = flags | O_CLOEXEC, .resolve = RESOLVE_CACHED};
-    long rc = syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
+    long rc = cc__syscall6(SYS_openat2, AT_FDCWD, (long)path, (long)&how, sizeof how, 0, 0);
     if (rc >= 0) return (int)rc;
-    return errno == ENOENT ? -ENOENT : -EAGAIN; /* all else is for the call that takes its time to say */
+    return rc == -ENOENT ? -ENOENT : -EAGAIN; /* all else is for the call that takes its time to say */
 }
 
 static int look_at(const char *path, uint64_t flags, struct stat *st) {
     int at = open_cached(path, O_PATH | flags);
     if (at < 0) return at;
-    int rc = fstat(at, st) == 0 ? 0 : -EAGAIN;
-    close(at);
+    int rc = cc__fdio_stat(at, st) == 0 ? 0 : -EAGAIN;
+    cc__fdio_close(at);
     return rc;
 }
 
 int cc__fdio_stat_now(const char *path, struct stat *out) {
-    int saved = errno, rc = look_at(path, 0, out);
-    errno = saved;
-    return rc;
+    return look_at(path, 0, out);
 }
 
 /* Whether it is a file or directory that is opened, or one was there a moment ago. */
 static int open_look(const char *path, int flags) {
     struct stat st;
     uint64_t key = cc__seen_key(path);
-    int64_t now_ns = cc__now_ns();
+    int64_t now_ns = cc__now_coarse_ns();
     if (cc__seen(key, now_ns)) return 0;
     int rc = look_at(path, (uint64_t)(flags & O_NOFOLLOW), &st);
     if (rc != 0) return rc;
@@ -201,10 +208,8 @@ static int open_look(const char *path, int flags) {
 int cc__fdio_open_now(const char *path, int flags) {
     const int not_now = O_CREAT | O_TRUNC | O_PATH | (O_TMPFILE & ~O_DIRECTORY);
     if ((flags & not_now) != 0) return -EAGAIN;
-    int saved = errno, rc = open_look(path, flags);
-    if (rc == 0) rc = open_cached(path, (uint64_t)(unsigned)flags);
-    errno = saved;
-    return rc;
+    int rc = open_look(path, flags);
+    return rc == 0 ? open_cached(path, (uint64_t)(unsigned)flags) : rc;
 }
 
 /* ---- for other threads ---- */
@@ -245,6 +250,10 @@ void cc__fdio_stat_of(struct stat *out, const struct statx *in) {
 /* ---- the rest ---- */
 
 int cc__fdio_close(int fd) {
+    if (cc__syscall_straight()) {
+        int rc = (int)cc__syscall6(SYS_close, fd, 0, 0, 0, 0, 0);
+        return rc == -EINTR ? 0 : rc;
+    }
     int saved = errno, rc = close(fd);
     return rc < 0 && errno == EINTR ? (errno = saved, 0) : (int)settle(rc, saved); /* it is closed, all the same */
 }

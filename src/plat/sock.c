@@ -82,7 +82,7 @@ ssize_t cc__sock_recv(int fd, void *buf, size_t n, struct cc__sockaddr *from) {
     socklen_t *len = from == NULL ? NULL : &from->len;
     ssize_t rc;
     if (from != NULL) from->len = sizeof from->storage;
-    if (cc__sock_straight()) {
+    if (cc__syscall_straight()) {
         do rc = cc__syscall6(SYS_recvfrom, fd, (long)buf, (long)n, MSG_DONTWAIT, (long)at, (long)len);
         while (rc == -EINTR);
         return rc;
@@ -98,7 +98,7 @@ ssize_t cc__sock_send(int fd, const void *buf, size_t n, const struct cc__sockad
     socklen_t len = to == NULL ? 0 : to->len;
     int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
     ssize_t rc;
-    if (cc__sock_straight()) {
+    if (cc__syscall_straight()) {
         do rc = cc__syscall6(SYS_sendto, fd, (long)buf, (long)n, flags, (long)at, (long)len);
         while (rc == -EINTR);
         return rc;

@@ -44,13 +44,6 @@ int cc__sock_look_up(const char *host, const char *port, bool passive, struct cc
 unsigned cc__sock_zone(const char *name);
 void cc__sock_zone_name(unsigned zone, char out[IF_NAMESIZE]);
 
-extern __attribute__((weak)) void __sanitizer_print_stack_trace(void); /* all of them have it */
-
-/* Whether the kernel itself may be asked: no sanitizer is to see the call. */
-static inline bool cc__sock_straight(void) {
-    return &__sanitizer_print_stack_trace == NULL;
-}
-
 /* A message, MSG_DONTWAIT and MSG_NOSIGNAL. from, to: NULL, or an address.
  *   Returns    a count, or a negative errno */
 ssize_t cc__sock_recv(int fd, void *buf, size_t n, struct cc__sockaddr *from);
@@ -58,12 +51,12 @@ ssize_t cc__sock_send(int fd, const void *buf, size_t n, const struct cc__sockad
 /* The same of a connection, inline. */
 static inline ssize_t cc__sock_recv_here(int fd, void *buf, size_t n) {
     ssize_t rc = -EINTR;
-    if (CC__LIKELY(cc__sock_straight())) rc = cc__syscall6(SYS_recvfrom, fd, (long)buf, (long)n, MSG_DONTWAIT, 0, 0);
+    if (CC__LIKELY(cc__syscall_straight())) rc = cc__syscall6(SYS_recvfrom, fd, (long)buf, (long)n, MSG_DONTWAIT, 0, 0);
     return CC__LIKELY(rc != -EINTR) ? rc : cc__sock_recv(fd, buf, n, NULL);
 }
 static inline ssize_t cc__sock_send_here(int fd, const void *buf, size_t n) {
     ssize_t rc = -EINTR;
-    if (CC__LIKELY(cc__sock_straight()))
+    if (CC__LIKELY(cc__syscall_straight()))
         rc = cc__syscall6(SYS_sendto, fd, (long)buf, (long)n, MSG_DONTWAIT | MSG_NOSIGNAL, 0, 0);
     return CC__LIKELY(rc != -EINTR) ? rc : cc__sock_send(fd, buf, n, NULL);
 }

@@ -1,16 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /* A system call, asked of the kernel itself: its result, or a negative errno; errno is not touched.
  *
- * For those few that are made for each small message: the C library's functions are each a place where a thread may be
- * cancelled, say so in an atomic word before and take it back after, and put the error where nobody wants it.
+ * For those few that are made for each small message or file: the C library's functions are each a place where a thread
+ * may be cancelled, say so in an atomic word before and take it back after, and put the error where nobody wants it.
  *
  * Prev: plat/poll.c  Next: plat/sock.c */
 #ifndef CC__PLAT_SYSCALL_H
 #define CC__PLAT_SYSCALL_H
 
 #include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+extern __attribute__((weak)) void __sanitizer_print_stack_trace(void); /* all of them have it */
+
+/* Whether the kernel itself may be asked: no sanitizer is to see the call. */
+static inline bool cc__syscall_straight(void) {
+    return &__sanitizer_print_stack_trace == NULL;
+}
 
 static inline long cc__syscall6(long nr, long a, long b, long c, long d, long e, long f) {
 #if defined(__x86_64__) && !defined(__ILP32__)

@@ -51,18 +51,21 @@ void cc__fd_may_be_more(struct cc__fd *e, enum cc__fd_way way, uint32_t bits) {
 /* ---- using and closing ---- */
 
 /* C2 and C3. */
-int cc__fd_finish_closing(struct cc__fd *e, int fd) {
+static inline int finish_closing(struct cc__fd *e, int fd) {
     uint32_t closing = cc__fd_generation(e);
     int rc = cc__fdio_close(fd);
     cc__fd_closed(e, closing);
     return rc;
 }
+int cc__fd_finish_closing(struct cc__fd *e, int fd) {
+    return finish_closing(e, fd);
+}
 
 int cc__fd_close(struct cc__fd *e, int fd) {
     struct cc__claims woken = {0};
     int rc = cc__fd_closing(e, &woken);
-    cc__claims_wake(&woken);
-    return rc == 1 ? cc__fd_finish_closing(e, fd) : rc;
+    if (CC__UNLIKELY(woken.first != NULL)) cc__claims_wake(&woken);
+    return CC__LIKELY(rc == 1) ? finish_closing(e, fd) : rc;
 }
 
 /* ---- for select ---- */

@@ -3,7 +3,7 @@
  * thread either; no worker waits for the disk, and each part of a large file is an operation of its own.
  * Method: the calls of the kernel that may wait are wrapped: they tell who makes them, and files can be had that are
  * not in memory.
- * Link: -Wl,--wrap=preadv2,--wrap=sendfile
+ * Link: -Wl,--wrap=preadv2,--wrap=cc__fdio_read_now,--wrap=sendfile
  */
 #include "runtimes.h"
 
@@ -24,16 +24,17 @@ static _Atomic int blocked, sent,
 
 ssize_t __real_preadv2(int fd, const struct iovec *iov, int count, off_t at, int flags);
 ssize_t __wrap_preadv2(int fd, const struct iovec *iov, int count, off_t at, int flags);
+ssize_t __real_cc__fdio_read_now(int fd, const struct iovec *iov, int count, int64_t at);
+ssize_t __wrap_cc__fdio_read_now(int fd, const struct iovec *iov, int count, int64_t at);
 ssize_t __real_sendfile(int out, int in, off_t *at, size_t n);
 ssize_t __wrap_sendfile(int out, int in, off_t *at, size_t n);
 
 ssize_t __wrap_preadv2(int fd, const struct iovec *iov, int count, off_t at, int flags) {
     if ((flags & RWF_NOWAIT) == 0 && at >= 0 && cc__worker_current() != NULL) cc__add_relaxed(&blocked, 1);
-    if ((flags & RWF_NOWAIT) != 0 && at >= 0 && cc__load_relaxed(&cold)) {
-        errno = EAGAIN;
-        return -1;
-    }
     return __real_preadv2(fd, iov, count, at, flags);
+}
+ssize_t __wrap_cc__fdio_read_now(int fd, const struct iovec *iov, int count, int64_t at) {
+    return at >= 0 && cc__load_relaxed(&cold) ? -EAGAIN : __real_cc__fdio_read_now(fd, iov, count, at);
 }
 ssize_t __wrap_sendfile(int out, int in, off_t *at, size_t n) {
     cc__add_relaxed(&sent, 1);

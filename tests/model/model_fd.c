@@ -13,9 +13,11 @@
  * Break: src/driver/fd_hot.h: if (cc__load_relaxed(&e->ready[way]) != 0 || => if (
  * Break: src/driver/fd.c: (void)cc__claims_first(woken, cc__fd_list(e, way), CC__MATCHED); => (void)woken;
  * Break: src/driver/fd_hot.h: if (cc__fd_generation(e) != generation) return CC__FD_GONE; => (void)generation;
- * Break: src/driver/fd.c: if (cc__fd_generation(e) == closing) => if (closing == 0)
+ * Break: src/driver/fd_hot.h: (void)cc__cas_release(&e->life, &life, life + CC__FD_GENERATION); => (void)life;
+ * Break: src/driver/fd_hot.h: e->out.first != NULL)) cc__fd_end_waits(e, woken); => e->out.first != NULL)) return was;
+ * Break: src/driver/fd_hot.h: (made && !cc__fd_is_odd(was) ? 2 : 1) => (made ? 2 : 1)
  * Break: src/driver/fd_hot.h: if ((cc__load_relaxed(&e->ready[way]) & bits) != bits) => if (bits == 0)
- * Break: src/driver/fd.c: (uint32_t)begin_anew(e, 1, 0, woken) == 0 => begin_anew(e, 1, 0, woken) != 0
+ * Break: src/driver/fd_hot.h: same && (uint32_t)cc__fd_begin_anew => same && cc__fd_begin_anew
  * Break: src/driver/fd_hot.h: CC__LIKELY((uint32_t)(life >> 32) == generation)) => generation < UINT32_MAX)
  * Break: src/driver/fd_hot.h: CC__UNLIKELY(cc__fd_is_odd(was)) && (uint32_t)was == 1 => false && was != 0
  * Break: src/driver/fd_hot.h: CC__POLL_IN) != 0) cc__fd_tell => CC__POLL_IN) != 0 && e->in.first) cc__fd_tell

@@ -62,6 +62,19 @@ static void now_counts_whole_seconds(void **state) {
     assert_true(after - before < INT64_C(6000000000) * 1000000000);
 }
 
+static void coarse_time_is_a_little_late(void **state) {
+    (void)state;
+    int64_t last = 0;
+    for (size_t i = 0; i < test_scaled(READS); i++) {
+        int64_t now = cc__now_coarse_ns(), after = system_ns();
+        assert_true(now <= after && now >= last);
+        assert_true(after - now < INT64_C(10000000000)); /* of a clock that counts from another time it would be more */
+        last = now;
+    }
+    nanosleep(&(struct timespec){.tv_nsec = 50 * MS}, NULL);
+    assert_true(cc__now_coarse_ns() > last);
+}
+
 static void cycles_go_forward(void **state) {
     (void)state;
     uint64_t first = cc__cycles(), last = first;
@@ -146,5 +159,5 @@ static void interruptions_do_not_spoil_the_rate(void **state) {
 /* The first two fork while nothing is measured yet. */
 TEST_MAIN(cmocka_unit_test(rate_is_at_least_one), cmocka_unit_test(interruptions_do_not_spoil_the_rate),
           cmocka_unit_test(now_is_monotonic_time), cmocka_unit_test(now_counts_whole_seconds),
-          cmocka_unit_test(cycles_go_forward), cmocka_unit_test(rate_is_measured_once),
-          cmocka_unit_test(rate_turns_cycles_into_time))
+          cmocka_unit_test(coarse_time_is_a_little_late), cmocka_unit_test(cycles_go_forward),
+          cmocka_unit_test(rate_is_measured_once), cmocka_unit_test(rate_turns_cycles_into_time))
