@@ -47,19 +47,23 @@ static int use_at(struct cc__io_try *t, int fd, int64_t at) {
     return fd < 0 ? -EBADF : at < 0 ? -EINVAL : cc__io_use(t, fd);
 }
 
-/* Less than n only at the end, though only a part of it may be in memory. */
-ssize_t cc__io_read_at(int fd, void *buf, size_t n, int64_t at) {
+/* What is not in memory, or did not come with one call. */
+static CC__COLD ssize_t read_on(int fd, char *buf, size_t n, int64_t at, ssize_t k) {
     size_t done = 0;
-    ssize_t k;
-    do {
+    for (;;) {
         struct cc__file_call c = {
-            .what = CC__FILE_READ, .fd = fd, .buf = (char *)buf + done, .n = n - done, .at = at + (int64_t)done};
-        struct iovec iov = {.iov_base = c.buf, .iov_len = c.n};
-        k = cc__fdio_read_now(fd, &iov, 1, c.at);
+            .what = CC__FILE_READ, .fd = fd, .buf = buf + done, .n = n - done, .at = at + (int64_t)done};
         if (k == -EAGAIN) k = (ssize_t)make(&c);
         if (k > 0) done += (size_t)k;
-    } while (k > 0 && done < n);
-    return k < 0 ? k : (ssize_t)done;
+        if (k <= 0 || done == n) return k < 0 ? k : (ssize_t)done;
+        k = cc__fdio_read_now(fd, &(struct iovec){buf + done, n - done}, 1, at + (int64_t)done);
+    }
+}
+
+/* Less than n only at the end, though only a part of it may be in memory. */
+ssize_t cc__io_read_at(int fd, void *buf, size_t n, int64_t at) {
+    ssize_t k = cc__fdio_read_now(fd, &(struct iovec){buf, n}, 1, at);
+    return CC__LIKELY(k == (ssize_t)n) ? k : read_on(fd, buf, n, at, k);
 }
 
 ssize_t cc_pread(int fd, void *buf, size_t n, int64_t at) {
