@@ -95,7 +95,7 @@ static int apply(struct cc__task *t, const cc_task_attr *attr) {
     if (attr->priority < 0 || attr->priority >= CC__PRIORITIES) return -EINVAL;
     if (attr->stack_bytes != 0) t->stack_class = cc__stack_class(attr->stack_bytes) & 31;
     t->priority = (unsigned)attr->priority & 3;
-    t->pinned = (uint16_t)attr->worker;
+    t->pinned = attr->worker & 0x7fff;
     if (attr->name != NULL) {
         t->name = strdup(attr->name);
         if (t->name == NULL) return -ENOMEM;

@@ -66,19 +66,20 @@ struct cc__task {
     void *value;              /* argument; while it waits, with what: its node; then result */
     _Atomic uint64_t outcome; /* of its present wait: W: who decides it.  R: itself.  [WT1] */
     struct cc__runtime *runtime;
-    uint32_t serial;         /* "task 7" in reports */
-    uint16_t pinned;         /* 1 + the only worker that may run it; 0: any */
-    uint8_t stack_class : 5; /* this byte does not change once it is queued */
-    uint8_t priority : 2;    /* CC_PRIORITY_* */
+    uint32_t serial; /* "task 7" in reports */
+    /* These do not change once it is queued: others read them while it runs. */
+    uint16_t pinned : 15; /* 1 + the only worker that may run it; 0: any */
+    uint16_t is_fork : 1; /* it is no child of its nursery, which only tells it of a cancellation */
+    uint8_t stack_class : 5;
+    uint8_t priority : 2; /* CC_PRIORITY_* */
     uint8_t has_name : 1;
-    uint8_t : 0;            /* the next is the running task's own */
+    uint8_t : 0; /* Apart from them, since what shares a byte is one thing to the language: the running task's own. */
     uint8_t has_heap : 1;   /* its arguments are at the pointer in args */
     uint8_t has_future : 1; /* somebody may await its result */
     uint8_t has_locals : 1;
     uint8_t no_handle : 1;  /* nobody ever had one: its end needs no lock */
     uint8_t counts_out : 1; /* a nursery's child that ended well: its nursery is still to be told */
     uint8_t listed : 1;     /* among the children that its nursery tells of a cancellation */
-    uint8_t is_fork : 1;    /* it is no child of its nursery, which only tells it of a cancellation */
     uint8_t polls : 1;      /* a future's: it polls for something */
 
     struct cc_priv_scope *scope; /* the innermost it runs under, or NULL */
