@@ -2,15 +2,12 @@
 /* A table of paths, by hash, with the time when a file or directory was last seen there, so that who opens the same
  * files again and again need not look each time at what they are (fdio.c).
  *
- * A cache line has sixteen entries, and a path belongs to one line; what finds no room takes an older one's. An entry
- * is one word, 20 bits of the hash and 12 of the time in quarters of a second: any thread reads and writes it without a
- * lock, and who is too late loses a note. Two paths that are taken for each other, one in 10^5 where thousands are
- * noted, do what a path does that was replaced meanwhile: see there. So does an old entry, which after 17 minutes is
- * new again for a second.
+ * A cache line has eight entries, and a path belongs to one line; what finds no room takes an older one's. An entry is
+ * one word, 40 bits of the hash and 24 of the time in quarters of a second: any thread reads and writes it without a
+ * lock, and who is too late loses a note. Two paths that are taken for each other, one in 10^11, do what a path does
+ * that was replaced meanwhile: see there. After 52 days an old entry would be new again for a second.
  *
- * Who reads files has little else in the caches, so much of what a look costs is to wait for its line. Hence the short
- * words; and paths that differ in the last two bits only, as file_4 and file_7, have the same line: who goes through
- * them in order waits once. Four such groups fit.
+ * Who reads files has little else in the caches, so much of what a look costs is to wait for its line.
  *
  * Prev: plat/sock.c  Next: plat/fdio.c */
 #include "seen.h"
@@ -19,13 +16,13 @@
 
 #include <string.h>
 
-enum { LINES = 256, WAYS = CC__CACHE_LINE / 4, STAMP_BITS = 12, STAMP_SHIFT = 28, FRESH = 4 };
+enum { LINES = 512, WAYS = CC__CACHE_LINE / 8, STAMP_BITS = 24, STAMP_SHIFT = 28, FRESH = 4 };
 
-static const uint32_t STAMP_MASK = (UINT32_C(1) << STAMP_BITS) - 1;
+static const uint64_t STAMP_MASK = (UINT64_C(1) << STAMP_BITS) - 1;
 
-static _Alignas(CC__CACHE_LINE) _Atomic uint32_t seen[LINES][WAYS]; /* W, R: any thread */
+static _Alignas(CC__CACHE_LINE) _Atomic uint64_t seen[LINES][WAYS]; /* W, R: any thread */
 
-static _Atomic uint32_t *line_of(uint64_t key) {
+static _Atomic uint64_t *line_of(uint64_t key) {
     return seen[key % LINES];
 }
 
@@ -54,42 +51,41 @@ static uint64_t hash_of(const char *text, size_t n) {
 
 /* The low bits are which line, the high ones are the tag. */
 uint64_t cc__seen_key(const char *path) {
-    size_t n = strlen(path);
-    uint64_t end = n == 0 ? 0 : (unsigned char)path[n - 1], h = hash_of(path, n == 0 ? 0 : n - 1);
-    uint64_t key = mix(h, end + 1) / LINES * LINES | (h ^ end >> 2) % LINES;
+    uint64_t key = hash_of(path, strlen(path));
     cc__prefetch((uintptr_t)line_of(key)); /* it is waited for the less */
     return key;
 }
 
 /* ---- entries ---- */
 
-static uint32_t stamp_of(int64_t now_ns) {
-    return (uint32_t)((uint64_t)now_ns >> STAMP_SHIFT) & STAMP_MASK;
+static uint64_t stamp_of(int64_t now_ns) {
+    return (uint64_t)now_ns >> STAMP_SHIFT & STAMP_MASK;
 }
-static uint32_t tag_of(uint64_t key) {
-    return (uint32_t)(key >> 44) | 1; /* never 0, as in entries that nobody wrote */
+static uint64_t tag_of(uint64_t key) {
+    return key >> STAMP_BITS | 1; /* never 0, as in entries that nobody wrote */
 }
-static bool is_fresh(uint32_t entry, uint32_t stamp) {
+static bool is_fresh(uint64_t entry, uint64_t stamp) {
     return ((stamp - entry) & STAMP_MASK) < FRESH;
 }
 
 /* Through all of them, since where it is found nobody can predict. */
 bool cc__seen(uint64_t key, int64_t now_ns) {
-    _Atomic uint32_t *line = line_of(key);
-    uint32_t tag = tag_of(key), stamp = stamp_of(now_ns), found = 0;
+    _Atomic uint64_t *line = line_of(key);
+    uint64_t tag = tag_of(key), stamp = stamp_of(now_ns);
+    bool found = false;
     for (int i = 0; i < WAYS; i++) {
-        uint32_t entry = cc__load_relaxed(&line[i]);
-        found |= (uint32_t)(entry >> STAMP_BITS == tag) & (uint32_t)is_fresh(entry, stamp);
+        uint64_t entry = cc__load_relaxed(&line[i]);
+        found |= (entry >> STAMP_BITS == tag) & is_fresh(entry, stamp);
     }
-    return found != 0;
+    return found;
 }
 
 void cc__seen_note(uint64_t key, int64_t now_ns) {
-    _Atomic uint32_t *line = line_of(key);
-    uint32_t tag = tag_of(key), stamp = stamp_of(now_ns);
+    _Atomic uint64_t *line = line_of(key);
+    uint64_t tag = tag_of(key), stamp = stamp_of(now_ns);
     int at = (int)(key / LINES % WAYS);
     for (int i = 0; i < WAYS; i++) {
-        uint32_t entry = cc__load_relaxed(&line[i]);
+        uint64_t entry = cc__load_relaxed(&line[i]);
         bool same = entry >> STAMP_BITS == tag;
         if (same || entry == 0 || !is_fresh(entry, stamp)) at = i;
         if (same) break;

@@ -64,21 +64,6 @@ static void the_newest_stays(void **state) {
     now_ns += 5000 * MS;
 }
 
-/* All that differ in the last character are found, also where they have one line. */
-static void neighbours_fit(void **state) {
-    (void)state;
-    char path[] = "/some/neighbour_?";
-    for (char c = 'a'; c <= 'p'; c++) {
-        path[sizeof path - 2] = c;
-        cc__seen_note(cc__seen_key(path), now_ns);
-    }
-    for (char c = 'a'; c <= 'z'; c++) {
-        path[sizeof path - 2] = c;
-        assert_int_equal(cc__seen(cc__seen_key(path), now_ns), c <= 'p');
-    }
-    now_ns += 5000 * MS;
-}
-
 static void *notes(void *arg) {
     for (int i = 0; i < 20000; i++) {
         cc__seen_note(key_of(4, i % 500), now_ns);
@@ -99,4 +84,4 @@ static void from_several_threads(void **state) {
 }
 
 TEST_MAIN(cmocka_unit_test(for_about_a_second), cmocka_unit_test(paths_differ), cmocka_unit_test(a_thousand_fit),
-          cmocka_unit_test(the_newest_stays), cmocka_unit_test(neighbours_fit), cmocka_unit_test(from_several_threads))
+          cmocka_unit_test(the_newest_stays), cmocka_unit_test(from_several_threads))
